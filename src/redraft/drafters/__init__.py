@@ -1,0 +1,62 @@
+"""The drafters, by name. Each is one module that imports no other drafter and no engine.
+
+To add one: write a class with the four members of `redraft.protocols.Drafter` and a factory that
+takes `Resources`, and enter it in `BUILT_IN` or, from another package, under the entry point
+group `redraft.drafters`. The conformance suite in `tests/conformance` then tests it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+
+from redraft.errors import UsageError
+from redraft.protocols import Drafter, Engine, Tokenizer
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a drafter may be built from."""
+
+    tokenizer: Tokenizer
+    corpus: Path | None = None
+    """Directory of the corpus index."""
+    small_engine: Engine | None = None
+    """Engine with the small model's weights, for the `model` drafter."""
+
+
+Factory = Callable[[Resources], Drafter]
+
+BUILT_IN = {
+    "source": "redraft.drafters.source:SourceDrafter.build",
+    "suffix": "redraft.drafters.suffix:SuffixDrafter.build",
+    "corpus": "redraft.drafters.corpus:CorpusDrafter.build",
+    "model": "redraft.drafters.model:ModelDrafter.build",
+}
+
+
+def names() -> list[str]:
+    """Names of all drafters, the built-in ones first."""
+    others = [point.name for point in entry_points(group="redraft.drafters")]
+    return [*BUILT_IN, *(name for name in others if name not in BUILT_IN)]
+
+
+def build(name: str, resources: Resources) -> Drafter:
+    """The drafter called `name`. Raises UsageError with the known names otherwise."""
+    return _factory(name)(resources)
+
+
+def _factory(name: str) -> Factory:
+    if name in BUILT_IN:
+        module, _, attributes = BUILT_IN[name].partition(":")
+        found: object = import_module(module)
+        for attribute in attributes.split("."):
+            found = getattr(found, attribute)
+        return found  # type: ignore[return-value]  # the table above holds factories only
+    for point in entry_points(group="redraft.drafters", name=name):
+        loaded: Factory = point.load()
+        return loaded
+    raise UsageError(f"no drafter is called {name!r}; known are {', '.join(names())}")
