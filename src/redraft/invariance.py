@@ -7,16 +7,15 @@ know engines beyond the protocol.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from redraft.protocols import Engine, Logits, Sequence
 
-_PROMPT = 96
-_TAIL = 24
-_CANDIDATES = (1, 2, 4, 8)
+_PROMPT = 32
+_TAIL = 16
+_CANDIDATES = (8, 4, 2, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,22 +31,23 @@ class Invariance:
 def measure_invariance(engine: Engine, seed: int = 7) -> Invariance:
     """Evaluate one random text in many cuts and compare logits bit by bit.
 
-    Takes about 15 forwards of up to 96 tokens. Raises what the engine raises.
+    About 50 small forwards: 2.5 s with the 1.5B weights on two cores. Longer texts and contexts
+    are compared by the conformance suite. Raises what the engine raises.
     """
-    tokens = np.random.default_rng(seed).integers(0, engine.vocab_size, _PROMPT + _TAIL)
-    text = [int(token) for token in tokens]
+    text = np.random.default_rng(seed).integers(0, engine.vocab_size, _PROMPT + _TAIL).tolist()
+    prompt, tail = text[:_PROMPT], text[_PROMPT:]
     sequence = engine.open_sequence()
     try:
-        whole = _evaluate(sequence, text, [_PROMPT, _TAIL])
+        sequence.evaluate(prompt, rows=0)
+        whole = _evaluate_tail(sequence, tail, [_TAIL])
         invariant_from: int | None = None
         changed = np.zeros(_TAIL, dtype=bool)
-        for smallest in reversed(_CANDIDATES):
-            agree = True
-            for cuts in _cuts(smallest):
-                logits = _evaluate(sequence, text, cuts)
-                agree = agree and bool(np.array_equal(logits, whole))
-                changed |= logits.argmax(axis=1) != whole.argmax(axis=1)
-            if not agree:
+        for smallest in _CANDIDATES:
+            cuts = [[smallest] * (_TAIL // smallest), [_TAIL - smallest, smallest]]
+            tails = [_evaluate_tail(sequence, tail, cut) for cut in cuts]
+            tails.append(_evaluate_cut_prompt(sequence, prompt, tail, smallest))
+            changed |= np.any([part.argmax(1) != whole.argmax(1) for part in tails], axis=0)
+            if not all(np.array_equal(part, whole) for part in tails):
                 break
             invariant_from = smallest
         return Invariance(invariant_from, float(changed.mean()))
@@ -55,21 +55,21 @@ def measure_invariance(engine: Engine, seed: int = 7) -> Invariance:
         sequence.close()
 
 
-def _cuts(smallest: int) -> Iterator[list[int]]:
-    """Ways to cut prompt and tail in which the smallest forward has `smallest` tokens."""
-    yield [_PROMPT, *[smallest] * (_TAIL // smallest)]
-    yield [_PROMPT, _TAIL - smallest, smallest]
-    yield [_PROMPT, smallest, _TAIL - smallest]
-    yield [_PROMPT - smallest, smallest, _TAIL]
-    yield [_PROMPT // 2 - 1, _PROMPT // 2 + 1, _TAIL // 2, _TAIL // 2]
-
-
-def _evaluate(sequence: Sequence, text: list[int], cuts: list[int]) -> Logits:
-    """Logits of the last 24 tokens, evaluated in forwards of these sizes."""
-    sequence.truncate(0)
-    rows, start = [], 0
-    for size in cuts:
-        wanted = size if start >= _PROMPT else 0
-        rows.append(sequence.evaluate(text[start : start + size], rows=wanted))
+def _evaluate_tail(sequence: Sequence, tail: list[int], cut: list[int]) -> Logits:
+    """Logits of the tail, [16, vocab], evaluated in forwards of these sizes after the prompt."""
+    sequence.truncate(_PROMPT)
+    parts, start = [], 0
+    for size in cut:
+        parts.append(sequence.evaluate(tail[start : start + size], rows=size))
         start += size
-    return np.concatenate([part for part in rows if len(part)])
+    return np.concatenate(parts)
+
+
+def _evaluate_cut_prompt(
+    sequence: Sequence, prompt: list[int], tail: list[int], smallest: int
+) -> Logits:
+    """The same with the prompt cut so that its last forward is the smallest."""
+    sequence.truncate(0)
+    sequence.evaluate(prompt[:-smallest], rows=0)
+    sequence.evaluate(prompt[-smallest:], rows=0)
+    return _evaluate_tail(sequence, tail, [_TAIL])

@@ -7,7 +7,8 @@ know any implementation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence as Tokens
+from collections.abc import Callable
+from collections.abc import Sequence as Tokens
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -155,8 +156,8 @@ class Drafter(Protocol):
 class Policy(Protocol):
     """Decides which drafter drafts how much next."""
 
-    def start(self, prompt_length: int) -> None:
-        """A new generation begins."""
+    def start(self, context: DraftContext) -> None:
+        """A new generation begins; the output is empty."""
         ...
 
     def choose(self, drafters: Tokens[Drafter], room: int) -> Draft:

@@ -12,7 +12,8 @@ from __future__ import annotations
 import ctypes
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence as Tokens
+from collections.abc import Callable
+from collections.abc import Sequence as Tokens
 from contextlib import AbstractContextManager, nullcontext
 from functools import cached_property
 from pathlib import Path
@@ -29,7 +30,7 @@ from redraft.errors import (
     ModelDamaged,
     SequenceClosed,
 )
-from redraft.invariance import measure_invariance
+from redraft.invariance import Invariance, measure_invariance
 from redraft.protocols import MAX_ROWS, Logits
 from redraft.protocols import Cancelled as CancelledCallback
 
@@ -43,7 +44,8 @@ class IkEngine:
     """Weights loaded once, with interleaved rows (`repack_tensors`) and flash attention.
 
     Raises EngineUnavailable, ModelDamaged or EngineError (no memory). `progress` gets the loaded
-    share (0 … 1). `invariant_from` is measured at first use unless a cached value is given.
+    share (0 … 1). `invariance` is measured at first use unless a
+    cached value is given.
     """
 
     def __init__(
@@ -52,7 +54,7 @@ class IkEngine:
         context_length: int = 8192,
         threads: int = 2,
         live_sequences: int = 4,
-        invariant_from: int | None = None,
+        invariance: Invariance | None = None,
         progress: Callable[[float], None] | None = None,
     ) -> None:
         self.context_length = context_length
@@ -61,8 +63,8 @@ class IkEngine:
         self._library = ik_library.load()
         self._contexts: OrderedDict[IkSequence, None] = OrderedDict()
         self._lock = threading.RLock()
-        if invariant_from is not None:
-            self.__dict__["invariant_from"] = invariant_from
+        if invariance is not None:
+            self.__dict__["invariance"] = invariance
         self._model = self._load(path, progress)
         self._vocab_size = int(self._library.llama_n_vocab(self._model))
 
@@ -88,9 +90,14 @@ class IkEngine:
         return self._vocab_size
 
     @cached_property
+    def invariance(self) -> Invariance:
+        """Measured at first use unless it was given; see `redraft.invariance`."""
+        return measure_invariance(self)
+
+    @property
     def invariant_from(self) -> int | None:
-        """Measured at first use (about a second); see `redraft.invariance`."""
-        return measure_invariance(self).invariant_from
+        """See `redraft.protocols.Engine.invariant_from`."""
+        return self.invariance.invariant_from
 
     @property
     def model_pointer(self) -> int:
@@ -214,7 +221,9 @@ class IkSequence:
             self._engine._release(self, context)
         self._closed, self._state, self._length = True, b"", 0
 
-    def _validated(self, tokens: Tokens[int], rows: int) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
+    def _validated(
+        self, tokens: Tokens[int], rows: int
+    ) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
         self._require_open()
         try:
             ids = np.asarray(tokens, dtype=np.int64)

@@ -34,7 +34,7 @@ ProgressCallback = ctypes.CFUNCTYPE(c_bool, c_float, c_void_p)
 class ModelParams(ctypes.Structure):
     """`struct llama_model_params`."""
 
-    _fields_ = [  # noqa: RUF012  # ctypes reads the list once, when the class is made
+    _fields_ = [  # ctypes reads the list once, when the class is made
         ("devices", c_char_p),
         ("n_gpu_layers", c_int32),
         ("mla", c_int32),
@@ -83,7 +83,7 @@ class ModelParams(ctypes.Structure):
 class ContextParams(ctypes.Structure):
     """`struct llama_context_params`."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("seed", c_uint32),
         ("n_ctx", c_uint32),
         ("n_batch", c_uint32),
@@ -148,7 +148,7 @@ class ContextParams(ctypes.Structure):
 class Batch(ctypes.Structure):
     """`struct llama_batch`."""
 
-    _fields_ = [  # noqa: RUF012
+    _fields_ = [
         ("n_tokens", c_int32),
         ("token", ctypes.POINTER(c_int32)),
         ("embd", c_void_p),
