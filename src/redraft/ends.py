@@ -6,6 +6,7 @@ does not know length limits, time limits or cancellation.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from collections.abc import Sequence as Tokens
 from dataclasses import dataclass
 from typing import Protocol
@@ -35,11 +36,13 @@ class Ends(Protocol):
     implementation may remember what it has read. A new generation takes a new object.
     """
 
-    def __call__(self, tokens: Tokens[int]) -> End | None: ...
+    def __call__(self, tokens: Tokens[int]) -> End | None:
+        """Where the output ends, or None."""
+        ...
 
 
 class Endings:
-    """Ends at an end token, at the end of a stop string, or in a loop.
+    """Ends at an end token (the vocabulary's, or one of `end_tokens`), at the end of a stop string, or in a loop.
 
     A stop string ends the output after the token that completes it; the text before the string is
     what the user sees. A loop is a stretch of at least 200 tokens that is one block of at most 64
@@ -52,8 +55,10 @@ class Endings:
         tokenizer: Tokenizer,
         stop: Tokens[str] = (),
         known: Tokens[int] = (),
+        end_tokens: Collection[int] = (),
     ) -> None:
         self._tokenizer = tokenizer
+        self._end_tokens = frozenset(end_tokens)
         self._stop = [text.encode() for text in stop if text]
         self._keep = max((len(text) for text in self._stop), default=1) - 1
         self._tail = b""
@@ -72,7 +77,7 @@ class Endings:
         return None
 
     def _reason(self, token: int) -> FinishReason | None:
-        if self._tokenizer.is_end(token):
+        if token in self._end_tokens or self._tokenizer.is_end(token):
             return "stop"
         if self._stop:
             text = self._tail + self._tokenizer.piece(token)

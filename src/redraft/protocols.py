@@ -93,7 +93,9 @@ class Tokenizer(Protocol):
     """Text to token ids and back, by the weights' own vocabulary."""
 
     @property
-    def vocab_size(self) -> int: ...
+    def vocab_size(self) -> int:
+        """Number of token ids."""
+        ...
 
     def encode(self, text: str, special: bool = False) -> list[int]:
         """Token ids of `text`. With `special`, markers such as `<|im_end|>` become their control

@@ -9,10 +9,13 @@ to have the numerics of quantised kernels, where short forwards differ. It does 
 from __future__ import annotations
 
 from collections.abc import Sequence as Tokens
+from pathlib import Path
 
 import numpy as np
 
+from redraft.engines import Opened, Opening
 from redraft.errors import BadToken, Cancelled, ContextFull, SequenceClosed
+from redraft.models import MarkerTokens, Metadata
 from redraft.protocols import MAX_ROWS, Logits
 from redraft.protocols import Cancelled as CancelledCallback
 
@@ -194,3 +197,36 @@ class FakeTokenizer:
         if not 0 <= token < self.vocab_size:
             raise BadToken(f"token {token} is outside 0 … {self.vocab_size - 1}")
         return token in self.ENDS
+
+
+FAKE_METADATA = Metadata(
+    path=Path("fake"),
+    architecture="fake",
+    name="fake",
+    quantization="",
+    context_length=4096,
+    block_count=0,
+    tensor_count=0,
+    vocabulary_size=264,
+    tokenizer_model="bytes",
+    pretokenizer="",
+    chat_template=(
+        "{% for message in messages %}<|im_start|>{{ message.role }}\n{{ message.content }}"
+        "<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
+    ),
+    fim=MarkerTokens(prefix=259, suffix=260, middle=261, pad=262),
+    bos=None,
+    eos=263,
+    eot=258,
+    bos_text="",
+    eos_text="<|endoftext|>",
+    add_bos=False,
+    end_tokens=FakeTokenizer.ENDS,
+    specials=FakeTokenizer.CONTROL,
+    size=0,
+)
+
+
+def open_fake(opening: Opening) -> Opened:
+    """The registry's factory; the path is ignored."""
+    return Opened(FakeEngine(context_length=opening.context_length), FakeTokenizer())

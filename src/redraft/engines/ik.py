@@ -21,7 +21,7 @@ from types import TracebackType
 
 import numpy as np
 
-from redraft.engines import ik_library
+from redraft.engines import Opened, Opening, ik_library
 from redraft.errors import (
     BadToken,
     Cancelled,
@@ -391,7 +391,7 @@ class IkTokenizer:
         return list(buffer[:count])
 
     def piece(self, token: int) -> bytes:
-        """The bytes of one token; empty for control tokens. Raises BadToken outside the vocabulary."""
+        """The bytes of one token, none for a control token. Raises BadToken for another id."""
         found = self._pieces.get(token)
         if found is None:
             found = self._pieces[token] = self._piece(token)
@@ -420,3 +420,16 @@ class IkTokenizer:
         if not 0 <= token < self.vocab_size:
             raise BadToken(f"token {token} is outside 0 … {self.vocab_size - 1}")
         return bool(self._library.llama_token_is_eog(self._engine.model_pointer, token))
+
+
+def open_ik(opening: Opening) -> Opened:
+    """The registry's factory."""
+    engine = IkEngine(
+        opening.path,
+        opening.context_length,
+        opening.threads,
+        opening.live_sequences,
+        opening.invariance,
+        opening.progress,
+    )
+    return Opened(engine, IkTokenizer(engine))

@@ -1,0 +1,341 @@
+"""The front door: edit, complete and generate with loaded weights.
+
+Terminal, server, language server and bench all come through here, so all give the same
+guarantees. It knows settings and puts the parts together; it holds no decoding logic of its own.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from time import perf_counter
+from types import TracebackType
+from typing import Literal
+
+from redraft.config import Settings
+from redraft.runs import RunWriter
+
+from redraft import drafters as drafter_registry
+from redraft.context import Prompt, complete_prompt, edit_prompt, generate_prompt
+from redraft.cost import CostCurve
+from redraft.decode import Plan, decode
+from redraft.ends import Endings
+from redraft.errors import Cancelled, ContextFull, UsageError
+from redraft.loading import Loaded, Loading, Notify, load
+from redraft.models import completion_ends
+from redraft.protocols import Drafter, Engine, Policy, Sequence
+from redraft.sampling import make_sampler
+from redraft.schedule import make_policy
+from redraft.statistics import Statistics, Tally
+from redraft.streaming import TextStream
+from redraft.tokens import FinishReason, Prefill, Step
+
+Kind = Literal["edit", "complete", "generate"]
+
+
+@dataclass(frozen=True, slots=True)
+class EditRequest:
+    """Change a whole file as instructed."""
+
+    text: str
+    instruction: str
+    name: str = "file"
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CompleteRequest:
+    """Fill in what stands between prefix and suffix."""
+
+    prefix: str
+    suffix: str = ""
+    language: str = ""
+    single_line: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateRequest:
+    """Write code by instruction. `source` is code the answer will mostly repeat, if any."""
+
+    instruction: str
+    language: str = ""
+    source: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One event of a run, and the text that became visible with it."""
+
+    event: Prefill | Step
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came out."""
+
+    kind: Kind
+    text: str
+    tokens: tuple[int, ...]
+    finish_reason: FinishReason
+    exact: bool
+    exact_because: str
+    """Why the tokens are those the target alone would give, or why that is not promised."""
+    statistics: Statistics
+    run_id: str | None = None
+
+
+class Session:
+    """Loaded weights with drafters. Use as a context manager, from one thread at a time.
+
+    `notify(stage, share)` is told what takes long while opening. Raises ModelError and
+    EngineError when the weights cannot be opened, UsageError for unknown drafters or policies.
+    """
+
+    def __init__(self, settings: Settings, notify: Notify | None = None) -> None:
+        self.settings = settings
+        say = notify or (lambda stage, share: None)
+        self.loaded = load(_loading(settings, settings.model), say)
+        self._small: Engine | None = None
+        if "model" in settings.drafters:
+            self._small = load(_loading(settings, settings.small_model), say).engine
+        self._curve = CostCurve(self.loaded.calibration.seconds_by_rows)
+        self.drafters: tuple[Drafter, ...] = ()
+        self.forget()
+        self._policy_for(settings.policy)
+        self._sequence: Sequence | None = None
+        self._cached: list[int] = []
+
+    def edit(self, request: EditRequest) -> Run:
+        """A run whose result is the edited file's text."""
+        loaded = self.loaded
+        prompt = edit_prompt(
+            loaded.metadata,
+            loaded.tokenizer,
+            request.text,
+            request.instruction,
+            request.name,
+            request.language,
+        )
+        return self._run("edit", prompt, usual_room=2 * len(prompt.context.source) + 512)
+
+    def complete(self, request: CompleteRequest) -> Run:
+        """A run whose result is what goes between prefix and suffix."""
+        loaded = self.loaded
+        prompt = complete_prompt(
+            loaded.metadata, loaded.tokenizer, request.prefix, request.suffix, request.language
+        )
+        stop = ("\n",) if request.single_line else ()
+        return self._run("complete", replace(prompt, stop=stop), usual_room=256)
+
+    def generate(self, request: GenerateRequest) -> Run:
+        """A run whose result is code."""
+        loaded = self.loaded
+        prompt = generate_prompt(
+            loaded.metadata,
+            loaded.tokenizer,
+            request.instruction,
+            request.language,
+            request.source,
+        )
+        return self._run("generate", prompt, usual_room=1024 + 2 * len(prompt.context.source))
+
+    def forget(self) -> None:
+        """Empty every store: drafters with what they learned, and the prefix cache."""
+        resources = drafter_registry.Resources(
+            tokenizer=self.loaded.tokenizer,
+            corpus=self.settings.corpus_directory,
+            small_engine=self._small,
+        )
+        names = self.settings.drafters
+        self.drafters = tuple(drafter_registry.build(name, resources) for name in names)
+        self._curve = CostCurve(self.loaded.calibration.seconds_by_rows)
+        self._cached = []
+
+    def close(self) -> None:
+        """Free the weights."""
+        self.loaded.engine.close()
+        if self._small is not None:
+            self._small.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _policy_for(self, name: str) -> Policy:
+        return make_policy(name, self._curve, self._fewest())
+
+    def _fewest(self) -> int:
+        if self.settings.numerics == "fast":
+            return 1
+        return self.loaded.calibration.invariance.invariant_from or 1
+
+    def _run(self, kind: Kind, prompt: Prompt, usual_room: int) -> Run:
+        context, loaded, settings = prompt.context, self.loaded, self.settings
+        # one token of the context is kept free: a lone step carries a guess beside its token
+        left = loaded.context_length - len(context.prompt) - 1
+        if left < 1:
+            raise ContextFull(
+                f"the prompt has {len(context.prompt)} tokens and the context holds "
+                f"{loaded.context_length}; raise --context or give a smaller file"
+            )
+        wanted = settings.max_tokens or usual_room
+        sample = make_sampler(
+            settings.temperature, settings.top_p, settings.top_k, settings.min_p, settings.seed
+        )
+        ends = Endings(
+            loaded.tokenizer,
+            prompt.stop,
+            context.source,
+            completion_ends(loaded.metadata) if kind == "complete" else (),
+        )
+        plan = Plan(context, sample, ends, min(wanted, left), self._fewest())
+        policy = self._policy_for(settings.policy)
+        return Run(
+            self, kind, plan, policy, prompt.stop, full="context" if left < wanted else "length"
+        )
+
+    def _sequence_for(self, prompt: tuple[int, ...]) -> Sequence:
+        """The session's sequence, cut back to what it shares with this prompt."""
+        if self._sequence is None:
+            self._sequence = self.loaded.engine.open_sequence()
+            self._cached = []
+        shared = 0
+        for cached, wanted in zip(self._cached, prompt[:-1], strict=False):
+            if cached != wanted:
+                break
+            shared += 1
+        self._sequence.truncate(min(shared, self._sequence.length))
+        return self._sequence
+
+    def _exactness(self) -> tuple[bool, str]:
+        invariance = self.loaded.calibration.invariance
+        if self.settings.numerics == "fast":
+            return False, "numerics: one-token forwards round differently (--numerics fast)"
+        if invariance.invariant_from is None:
+            return False, (
+                f"numerics: this engine rounds differently by batch size, which changed "
+                f"{invariance.mismatch_rate:.0%} of the tokens when measured"
+            )
+        return True, (
+            "every token is the target's own choice, and its logits do not depend on the draft"
+        )
+
+
+class Run:
+    """One generation: iterate it once for its events, then read `result`."""
+
+    def __init__(
+        self,
+        session: Session,
+        kind: Kind,
+        plan: Plan,
+        policy: Policy,
+        stop: tuple[str, ...],
+        full: FinishReason,
+    ) -> None:
+        self._session = session
+        self._kind: Kind = kind
+        self._cancel = threading.Event()
+        self.plan = replace(plan, cancelled=self._cancel.is_set)
+        self._policy = policy
+        self._stop = stop
+        self._full: FinishReason = full
+        self._result: Result | None = None
+
+    def cancel(self) -> None:
+        """Stop soon, from any thread: iteration ends with finish_reason `cancelled`."""
+        self._cancel.set()
+
+    @property
+    def result(self) -> Result:
+        """The result, once iteration has ended. Raises UsageError before."""
+        if self._result is None:
+            raise UsageError("a run has no result before it was iterated to its end")
+        return self._result
+
+    def __iter__(self) -> Iterator[Progress]:
+        session, prompt = self._session, self.plan.context.prompt
+        sequence = session._sequence_for(prompt)
+        tally = Tally(len(prompt), sequence.length)
+        stream = TextStream(session.loaded.tokenizer, self._stop)
+        output: list[int] = []
+        reason: FinishReason = "cancelled"
+        writer = self._writer()
+        begun = perf_counter()
+        try:
+            for event in decode(sequence, self.plan, session.drafters, self._policy):
+                text = ""
+                if isinstance(event, Step):
+                    output.extend(event.tokens)
+                    text = stream.add(event.tokens)
+                    if event.finish_reason is not None:
+                        reason = event.finish_reason
+                        text += stream.finish()
+                tally.add(event, perf_counter() - begun)
+                if writer is not None:
+                    writer.step(event)
+                yield Progress(event, text)
+        except Cancelled:
+            stream.finish()
+        finally:
+            session._cached = [*prompt, *output][: sequence.length]
+            self._finish(output, stream.shown, reason, tally, writer)
+
+    def _finish(
+        self,
+        output: list[int],
+        text: str,
+        reason: FinishReason,
+        tally: Tally,
+        writer: RunWriter | None,
+    ) -> None:
+        exact, because = self._session._exactness()
+        reason = self._full if reason == "length" else reason
+        result = Result(
+            self._kind,
+            text + "\n" if self._kind != "complete" and text else text,
+            tuple(output),
+            reason,
+            exact,
+            because,
+            tally.statistics(),
+            writer.run_id if writer is not None else None,
+        )
+        self._result = result
+        if writer is not None:
+            writer.close(result.finish_reason, result.exact, result.statistics)
+
+    def _writer(self) -> RunWriter | None:
+        return None
+
+
+def _loading(settings: Settings, model: str) -> Loading:
+    return Loading(
+        settings.engine,
+        model,
+        settings.context,
+        settings.threads,
+        settings.live_sequences,
+        settings.home,
+    )
+
+
+__all__ = [
+    "CompleteRequest",
+    "EditRequest",
+    "GenerateRequest",
+    "Loaded",
+    "Progress",
+    "Result",
+    "Run",
+    "Session",
+]
