@@ -156,7 +156,8 @@ def write_atomically(path: Path, data: bytes) -> None:
             raise InputError(f"{_shown(path)} is a symbolic link to itself; remove it")
         if old is not None and not stat.S_ISREG(old.st_mode):
             raise InputError(f"{_shown(path)} is not a regular file; it cannot be replaced")
-        if old is not None and not os.access(target, os.W_OK):
+        effective = os.access in os.supports_effective_ids
+        if old is not None and not os.access(target, os.W_OK, effective_ids=effective):
             raise InputError(f"{_shown(path)} is read-only; make it writable, or use --output")
         _replace(target, data, old)
     except OSError as error:
