@@ -42,12 +42,12 @@ class Ends(Protocol):
 
 
 class Endings:
-    """Ends at an end token (the vocabulary's, or one of `end_tokens`), at the end of a stop string, or in a loop.
+    """Ends at an end token, at the end of a stop string, or in a loop.
 
-    A stop string ends the output after the token that completes it; the text before the string is
-    what the user sees. A loop is a stretch of at least 200 tokens that is one block of at most 64
-    tokens repeated at least 6 times, unless `known` (the text being edited) repeats at that period
-    for as long.
+    End tokens are the vocabulary's and `end_tokens`. A stop string ends the output after the token
+    that completes it; the text before the string is what the user sees. A loop is a stretch of at
+    least 200 tokens that is one block of at most 64 tokens repeated at least 6 times, unless
+    `known` (the text being edited) repeats at that period for as long.
     """
 
     def __init__(

@@ -17,7 +17,14 @@ from redraft.calibration import (
     load_calibration,
     store_calibration,
 )
-from redraft.models import Metadata, find, read_metadata, require_supported
+from redraft.models import (
+    CATALOGUE,
+    Metadata,
+    find,
+    is_marked,
+    read_metadata,
+    require_supported,
+)
 from redraft.models import Progress as ModelProgress
 from redraft.protocols import Engine, Tokenizer
 
@@ -52,6 +59,8 @@ class Loaded:
     engine_name: str
     path: Path | None
     """The weights file; None for the fake engine."""
+    sha256: str | None
+    """The file's checksum where it was verified before; None for a file outside the catalogue."""
 
 
 def load(loading: Loading, notify: Notify) -> Loaded:
@@ -87,8 +96,16 @@ def load(loading: Loading, notify: Notify) -> Loaded:
         notify("measuring this machine (once)", None)
         calibration = calibrate(opened.engine)
         store_calibration(directory, key, calibration)
+    known = [model.sha256 for model in CATALOGUE if is_marked(path, model.sha256)]
     return Loaded(
-        opened.engine, opened.tokenizer, metadata, calibration, context_length, name, path
+        opened.engine,
+        opened.tokenizer,
+        metadata,
+        calibration,
+        context_length,
+        name,
+        path,
+        known[0] if known else None,
     )
 
 
@@ -105,5 +122,6 @@ def _load_fake(loading: Loading) -> Loaded:
         calibration,
         loading.context_length,
         "fake",
+        None,
         None,
     )

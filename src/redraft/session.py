@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from types import TracebackType
 from typing import Literal
 
-from redraft.config import Settings
-from redraft.runs import RunWriter
-
 from redraft import drafters as drafter_registry
+from redraft.config import Settings
 from redraft.context import Prompt, complete_prompt, edit_prompt, generate_prompt
 from redraft.cost import CostCurve
 from redraft.decode import Plan, decode
@@ -25,6 +23,7 @@ from redraft.errors import Cancelled, ContextFull, UsageError
 from redraft.loading import Loaded, Loading, Notify, load
 from redraft.models import completion_ends
 from redraft.protocols import Drafter, Engine, Policy, Sequence
+from redraft.runs import RunHeader, RunOutcome, RunWriter
 from redraft.sampling import make_sampler
 from redraft.schedule import make_policy
 from redraft.statistics import Statistics, Tally
@@ -118,7 +117,8 @@ class Session:
             request.name,
             request.language,
         )
-        return self._run("edit", prompt, usual_room=2 * len(prompt.context.source) + 512)
+        title = f"{request.name}: {request.instruction}"
+        return self._run("edit", title, prompt, usual_room=2 * len(prompt.context.source) + 512)
 
     def complete(self, request: CompleteRequest) -> Run:
         """A run whose result is what goes between prefix and suffix."""
@@ -127,7 +127,8 @@ class Session:
             loaded.metadata, loaded.tokenizer, request.prefix, request.suffix, request.language
         )
         stop = ("\n",) if request.single_line else ()
-        return self._run("complete", replace(prompt, stop=stop), usual_room=256)
+        title = "after " + request.prefix[-60:].strip().rsplit("\n", 1)[-1]
+        return self._run("complete", title, replace(prompt, stop=stop), usual_room=256)
 
     def generate(self, request: GenerateRequest) -> Run:
         """A run whose result is code."""
@@ -139,7 +140,8 @@ class Session:
             request.language,
             request.source,
         )
-        return self._run("generate", prompt, usual_room=1024 + 2 * len(prompt.context.source))
+        room = 1024 + 2 * len(prompt.context.source)
+        return self._run("generate", request.instruction, prompt, usual_room=room)
 
     def forget(self) -> None:
         """Empty every store: drafters with what they learned, and the prefix cache."""
@@ -178,7 +180,7 @@ class Session:
             return 1
         return self.loaded.calibration.invariance.invariant_from or 1
 
-    def _run(self, kind: Kind, prompt: Prompt, usual_room: int) -> Run:
+    def _run(self, kind: Kind, title: str, prompt: Prompt, usual_room: int) -> Run:
         context, loaded, settings = prompt.context, self.loaded, self.settings
         # one token of the context is kept free: a lone step carries a guess beside its token
         left = loaded.context_length - len(context.prompt) - 1
@@ -199,9 +201,8 @@ class Session:
         )
         plan = Plan(context, sample, ends, min(wanted, left), self._fewest())
         policy = self._policy_for(settings.policy)
-        return Run(
-            self, kind, plan, policy, prompt.stop, full="context" if left < wanted else "length"
-        )
+        full: FinishReason = "context" if left < wanted else "length"
+        return Run(self, plan, policy, Asked(kind, title, prompt.stop, full))
 
     def _sequence_for(self, prompt: tuple[int, ...]) -> Sequence:
         """The session's sequence, cut back to what it shares with this prompt."""
@@ -230,25 +231,26 @@ class Session:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a run was asked for, beyond its plan."""
+
+    kind: Kind
+    title: str
+    stop: tuple[str, ...]
+    full: FinishReason
+    """What `length` means here: the room asked for, or all that the context had left."""
+
+
 class Run:
     """One generation: iterate it once for its events, then read `result`."""
 
-    def __init__(
-        self,
-        session: Session,
-        kind: Kind,
-        plan: Plan,
-        policy: Policy,
-        stop: tuple[str, ...],
-        full: FinishReason,
-    ) -> None:
+    def __init__(self, session: Session, plan: Plan, policy: Policy, asked: Asked) -> None:
         self._session = session
-        self._kind: Kind = kind
+        self._asked = asked
         self._cancel = threading.Event()
         self.plan = replace(plan, cancelled=self._cancel.is_set)
         self._policy = policy
-        self._stop = stop
-        self._full: FinishReason = full
         self._result: Result | None = None
 
     def cancel(self) -> None:
@@ -266,7 +268,7 @@ class Run:
         session, prompt = self._session, self.plan.context.prompt
         sequence = session._sequence_for(prompt)
         tally = Tally(len(prompt), sequence.length)
-        stream = TextStream(session.loaded.tokenizer, self._stop)
+        stream = TextStream(session.loaded.tokenizer, self._asked.stop)
         output: list[int] = []
         reason: FinishReason = "cancelled"
         writer = self._writer()
@@ -288,34 +290,49 @@ class Run:
             stream.finish()
         finally:
             session._cached = [*prompt, *output][: sequence.length]
-            self._finish(output, stream.shown, reason, tally, writer)
+            reason = self._asked.full if reason == "length" else reason
+            self._finish(output, stream.shown, reason, tally.statistics(), writer)
 
     def _finish(
         self,
         output: list[int],
         text: str,
         reason: FinishReason,
-        tally: Tally,
+        statistics: Statistics,
         writer: RunWriter | None,
     ) -> None:
+        kind = self._asked.kind
         exact, because = self._session._exactness()
-        reason = self._full if reason == "length" else reason
-        result = Result(
-            self._kind,
-            text + "\n" if self._kind != "complete" and text else text,
-            tuple(output),
-            reason,
-            exact,
-            because,
-            tally.statistics(),
-            writer.run_id if writer is not None else None,
-        )
-        self._result = result
         if writer is not None:
-            writer.close(result.finish_reason, result.exact, result.statistics)
+            writer.close(RunOutcome(reason, exact, because, asdict(statistics)))
+        self._result = Result(
+            kind=kind,
+            # the stop string of an answer in a fence begins with the line end of the last line
+            text=text + "\n" if kind != "complete" and text else text,
+            tokens=tuple(output),
+            finish_reason=reason,
+            exact=exact,
+            exact_because=because,
+            statistics=statistics,
+            run_id=writer.run_id if writer is not None and writer.problem is None else None,
+        )
 
     def _writer(self) -> RunWriter | None:
-        return None
+        session, settings = self._session, self._session.settings
+        if not settings.record:
+            return None
+        loaded = session.loaded
+        what_matters = ("policy", "drafters", "numerics", "temperature", "top_p", "top_k", "min_p")
+        header = RunHeader(
+            self._asked.kind,
+            self._asked.title,
+            loaded.metadata.name or settings.model,
+            loaded.engine_name,
+            loaded.sha256,
+            len(self.plan.context.prompt),
+            {name: getattr(settings, name) for name in (*what_matters, "seed", "threads")},
+        )
+        return RunWriter(settings.runs_folder, header, loaded.tokenizer.piece, settings.keep_runs)
 
 
 def _loading(settings: Settings, model: str) -> Loading:
