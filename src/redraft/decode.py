@@ -53,8 +53,9 @@ def decode(
     what the engine raises; after Cancelled the sequence holds what was committed before.
     """
     yield from prefill(sequence, plan)
-    for part in (policy, *drafters):
-        part.start(plan.context)
+    policy.start(plan.context)
+    for drafter in drafters:
+        drafter.start(plan.context)
     seen, output, index = list(plan.context.prompt), list[int](), 0
     end: End | None = None
     while end is None:
@@ -73,7 +74,7 @@ def decode(
         sequence.truncate(len(seen) + min(verdict.accepted, len(verdict.choices)))
         seen.extend(verdict.tokens)
         times = (proposed - begun, evaluated - proposed, perf_counter() - evaluated)
-        step = Step(index, start, verdict, len(draft) + 1, *times, end and end.reason)
+        step = Step(index, start, verdict, len(draft) + 1, *times, end.reason if end else None)
         policy.commit(step)
         for drafter in drafters:
             drafter.commit(verdict)

@@ -88,7 +88,7 @@ def load(loading: Loading, notify: Notify) -> Loaded:
         context_length=context_length,
         threads=loading.threads,
         live_sequences=loading.live_sequences,
-        invariance=calibration and calibration.invariance,
+        invariance=calibration.invariance if calibration else None,
         progress=lambda share: notify("loading weights", share),
     )
     opened = engines.open_engine(name, opening)
