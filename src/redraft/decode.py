@@ -88,7 +88,7 @@ def prefill(sequence: Sequence, plan: Plan) -> Iterator[Prefill]:
     prompt = plan.context.prompt
     while len(prompt) - 1 - sequence.length >= max(plan.fewest, 1):
         begun = perf_counter()
-        size = min(plan.prefill_piece, len(prompt) - 1 - sequence.length)
+        size = min(max(plan.prefill_piece, plan.fewest), len(prompt) - 1 - sequence.length)
         start = sequence.length
         sequence.evaluate(prompt[start : start + size], 0, plan.cancelled)
         yield Prefill(sequence.length, len(prompt), perf_counter() - begun)
