@@ -8,27 +8,19 @@ interface and nothing of sequences, budgets or numerics.
 from __future__ import annotations
 
 import ctypes
-import os
-from collections import deque
 from ctypes import c_bool, c_char_p, c_float, c_int, c_int8, c_int32, c_size_t, c_uint32, c_void_p
 from functools import cache
 from importlib.metadata import PackageNotFoundError, distribution, version
 from pathlib import Path
 
+from redraft.engines.messages import LibraryMessages, LogCallback
+from redraft.engines.progress import ProgressCallback
+from redraft.engines.spinning import sleep_at_barriers
 from redraft.errors import EngineUnavailable
 
 SUPPORTED_VERSION = "0.1.5"
 
-_WAIT_WITHOUT_SPINNING = {"GOMP_SPINCOUNT": "0"}
-"""libgomp spins at every barrier by default. Where another program wants the same cores, a thread
-then burns its time slice waiting for one that cannot run: measured with two busy neighbours on two
-cores, a one-token forward of the 0.5B weights took 3.0 s spinning and 0.025 s sleeping. See
-docs/log.md for the price on an idle machine. A value that the user set is kept."""
-
 INSTALL_HINT = f"install it with: pip install ik-llama-cpp-python=={SUPPORTED_VERSION}"
-
-LogCallback = ctypes.CFUNCTYPE(None, c_int, c_char_p, c_void_p)
-ProgressCallback = ctypes.CFUNCTYPE(c_bool, c_float, c_void_p)
 
 
 class ModelParams(ctypes.Structure):
@@ -190,20 +182,7 @@ _PROTOTYPES: dict[str, tuple[list[object], object]] = {
     "llama_token_is_control": ([c_void_p, c_int32], c_bool),
 }
 
-_messages: deque[str] = deque(maxlen=40)
-_ERROR, _WARNING = 2, 3
-
-
-@LogCallback
-def _keep_message(level: int, text: bytes, _data: object) -> None:
-    if level in (_ERROR, _WARNING):
-        _messages.append(text.decode("utf-8", "replace").strip())
-
-
-def last_error() -> str:
-    """The library's most telling recent message, on one line, or an empty string."""
-    errors = [message for message in _messages if "error" in message.lower()]
-    return " ".join((errors or list(_messages) or [""])[0].split())[:200]
+MESSAGES = LibraryMessages()
 
 
 @cache
@@ -221,8 +200,7 @@ def load() -> ctypes.CDLL:
         raise EngineUnavailable(
             f"the ik engine is version {found}, whose C structures are not known; {INSTALL_HINT}"
         )
-    for name, value in _WAIT_WITHOUT_SPINNING.items():
-        os.environ.setdefault(name, value)  # read once, when the library is loaded
+    sleep_at_barriers()
     try:
         library = ctypes.CDLL(str(Path(str(files))))
     except OSError as error:
@@ -230,20 +208,6 @@ def load() -> ctypes.CDLL:
     for name, (arguments, result) in _PROTOTYPES.items():
         function = getattr(library, name)
         function.argtypes, function.restype = arguments, result
-    library.llama_log_set(_keep_message, None)
+    library.llama_log_set(MESSAGES.callback, None)
     library.llama_backend_init()
     return library
-
-
-def abort_when_set() -> tuple[int, ctypes.Array[ctypes.c_char]]:
-    """An abort callback that costs nothing, and the flag it reads.
-
-    The library calls `bool callback(void * data)` some hundred times a forward, so a Python
-    function there takes the interpreter lock each time. C's `strlen` has a fitting signature: of a
-    two-byte buffer it gives 0 while the first byte is NUL and 1 once it is set. Returns the
-    function's address and the buffer.
-    """
-    strlen = ctypes.CDLL(None).strlen
-    address = ctypes.cast(strlen, c_void_p).value
-    assert address is not None
-    return address, ctypes.create_string_buffer(2)
