@@ -3,7 +3,8 @@
 Its logits are a pure function of the tokens so far: a fixed pseudo-random preference by the last
 two tokens, plus a pull towards what followed the same two tokens before. So it repeats and
 varies its context like a language model, and drafters have something to find. It can also be made
-to have the numerics of quantised kernels, where short forwards differ. It does not know text.
+to have the numerics of quantised kernels, where short forwards differ and what they wrote into the
+KV cache makes everything after it differ too. It does not know text.
 """
 
 from __future__ import annotations
@@ -14,20 +15,22 @@ from pathlib import Path
 import numpy as np
 
 from redraft.engines import Opened, Opening
-from redraft.errors import BadToken, Cancelled, ContextFull, SequenceClosed
+from redraft.engines.validation import check_cut, check_room, check_rows, check_token, checked_ids
+from redraft.errors import Cancelled, SequenceClosed
 from redraft.models import MarkerTokens, Metadata
-from redraft.protocols import MAX_ROWS, Logits
 from redraft.protocols import Cancelled as CancelledCallback
+from redraft.protocols import Logits
 
 _MIX = 0x9E3779B97F4A7C15
 _MASK = 2**64 - 1
+_ROWS_KEPT = 8192
 
 
 class FakeEngine:
     """`vocab_size` token ids; `invariant_from` is the numerics to imitate.
 
-    With `invariant_from=2` the logits of one-token forwards differ, with None those of every
-    forward depend on its size.
+    With `invariant_from=2` one-token forwards change the logits from there on, with None every
+    forward does, by its size.
     """
 
     def __init__(
@@ -44,6 +47,7 @@ class FakeEngine:
         self._seed = seed
         self._pull = pull
         self._closed = False
+        self._rows: dict[tuple[int, int, int], Logits] = {}
 
     @property
     def vocab_size(self) -> int:
@@ -59,19 +63,43 @@ class FakeEngine:
         """An empty sequence."""
         if self._closed:
             raise SequenceClosed("the engine is closed; open it again")
-        return FakeSequence(self, [])
+        return FakeSequence(self)
 
     def close(self) -> None:
         """Refuse further calls."""
         self._closed = True
+        self._rows.clear()
+
+    def preference(self, pair: tuple[int, int], rounding: int) -> Logits:
+        """The fixed preference after two tokens, [vocab], not to be written to."""
+        key = (pair[0], pair[1], rounding)
+        row = self._rows.get(key)
+        if row is None:
+            if len(self._rows) >= _ROWS_KEPT:
+                self._rows.clear()
+            row = 4 * self._random(pair[0], pair[1])
+            if rounding:
+                row += 0.5 * self._random(pair[0], pair[1], rounding)
+            self._rows[key] = row
+        return row
+
+    def _random(self, *key: int) -> Logits:
+        state = self._seed
+        for number in key:
+            state = ((state ^ number) * _MIX + len(key)) & _MASK
+        return np.random.Generator(np.random.PCG64(state)).random(self._vocab_size, np.float32)
 
 
 class FakeSequence:
-    """A list of tokens and an index of what followed each pair."""
+    """A list of tokens and an index of where each pair of tokens stands."""
 
-    def __init__(self, engine: FakeEngine, tokens: list[int]) -> None:
+    def __init__(self, engine: FakeEngine) -> None:
         self._engine = engine
-        self._tokens = tokens
+        self._tokens: list[int] = []
+        self._roundings: list[int] = []
+        """For each token a number for all short forwards up to it; 0 where there was none."""
+        self._ends: dict[tuple[int, int], list[int]] = {}
+        """Positions, ascending, of the second token of each pair."""
         self._closed = False
 
     @property
@@ -82,31 +110,38 @@ class FakeSequence:
     def evaluate(
         self, tokens: Tokens[int], rows: int, cancelled: CancelledCallback | None = None
     ) -> Logits:
-        """See `redraft.protocols.Sequence.evaluate`."""
-        self._validate(tokens, rows)
-        before = len(self._tokens)
-        logits = np.empty((rows, self._engine.vocab_size), dtype=np.float32)
-        for position, token in enumerate(tokens):
+        """See `redraft.protocols.Sequence.evaluate`. `cancelled` is asked once a token."""
+        engine, before = self._engine, len(self._tokens)
+        self._require_open()
+        ids = checked_ids(tokens, engine.vocab_size).tolist()
+        check_rows(rows, len(ids))
+        check_room(before, len(ids), engine.context_length)
+        logits = np.empty((rows, engine.vocab_size), dtype=np.float32)
+        first_row = len(ids) - rows
+        for position, token in enumerate(ids):
             if cancelled is not None and cancelled():
-                del self._tokens[before:]
+                self.truncate(before)
                 raise Cancelled("the forward was cancelled; the sequence is as it was before")
-            self._tokens.append(int(token))
-            row = position - (len(tokens) - rows)
-            if row >= 0:
-                logits[row] = self._logits(len(tokens))
+            self._append(token, len(ids))
+            if position >= first_row:
+                self._write_logits(logits[position - first_row])
         return logits
 
     def truncate(self, length: int) -> None:
         """Forget all tokens from position `length` on."""
         self._require_open()
-        if not 0 <= length <= len(self._tokens):
-            raise BadToken(f"cannot truncate a sequence of {self.length} tokens to {length}")
-        del self._tokens[length:]
+        check_cut(length, len(self._tokens))
+        for position in range(len(self._tokens) - 1, length - 1, -1):
+            self._ends[self._pair(position)].pop()
+        del self._tokens[length:], self._roundings[length:]
 
     def fork(self) -> FakeSequence:
         """An independent copy."""
         self._require_open()
-        return FakeSequence(self._engine, list(self._tokens))
+        copy = FakeSequence(self._engine)
+        copy._tokens, copy._roundings = list(self._tokens), list(self._roundings)
+        copy._ends = {pair: list(positions) for pair, positions in self._ends.items()}
+        return copy
 
     def close(self) -> None:
         """Refuse further calls."""
@@ -116,40 +151,26 @@ class FakeSequence:
         if self._closed or self._engine._closed:
             raise SequenceClosed("the sequence is closed; open another one")
 
-    def _validate(self, tokens: Tokens[int], rows: int) -> None:
-        self._require_open()
-        if len(tokens) == 0:
-            raise BadToken("a forward needs at least one token")
-        for token in tokens:
-            if not isinstance(token, (int, np.integer)) or not 0 <= token < self._engine.vocab_size:
-                raise BadToken(f"token {token} is outside 0 … {self._engine.vocab_size - 1}")
-        if not 0 <= rows <= min(MAX_ROWS, len(tokens)):
-            raise BadToken(
-                f"{rows} rows of {len(tokens)} tokens; 0 … {min(MAX_ROWS, len(tokens))} go"
-            )
-        if len(self._tokens) + len(tokens) > self._engine.context_length:
-            raise ContextFull(
-                f"{self.length} + {len(tokens)} tokens do not fit the context of "
-                f"{self._engine.context_length}; raise --context or shorten the input"
-            )
+    def _pair(self, position: int) -> tuple[int, int]:
+        return (self._tokens[position - 1] if position else -1, self._tokens[position])
 
-    def _logits(self, forward: int) -> Logits:
-        """Logits after the tokens so far, [vocab], in a forward of `forward` tokens."""
-        engine, tokens = self._engine, self._tokens
-        pair = tokens[-2:]
-        key = engine._seed
-        for token in pair:
-            key = ((key ^ token) * _MIX + len(pair)) & _MASK
-        row = np.random.Generator(np.random.PCG64(key)).random(engine.vocab_size, np.float32) * 4
-        for position in range(len(tokens) - 2, 0, -1):
-            if tokens[position - 1 : position + 1] == pair:
-                row[tokens[position + 1]] += engine._pull
-                break
-        limit = engine.invariant_from
+    def _append(self, token: int, forward: int) -> None:
+        limit = self._engine.invariant_from
+        rounding = self._roundings[-1] if self._roundings else 0
         if limit is None or forward < limit:
-            noise = np.random.Generator(np.random.PCG64(key ^ forward)).random(engine.vocab_size)
-            row += noise.astype(np.float32)
-        return row
+            rounding = (rounding * _MIX + forward) & _MASK
+        self._tokens.append(token)
+        self._roundings.append(rounding)
+        position = len(self._tokens) - 1
+        self._ends.setdefault(self._pair(position), []).append(position)
+
+    def _write_logits(self, row: Logits) -> None:
+        """Logits after the tokens so far, [vocab]."""
+        pair = self._pair(len(self._tokens) - 1)
+        row[:] = self._engine.preference(pair, self._roundings[-1])
+        ends = self._ends[pair]
+        if len(ends) > 1:
+            row[self._tokens[ends[-2] + 1]] += self._engine._pull
 
 
 class FakeTokenizer:
@@ -184,8 +205,7 @@ class FakeTokenizer:
 
     def piece(self, token: int) -> bytes:
         """One byte, or nothing for a control token."""
-        if not 0 <= token < self.vocab_size:
-            raise BadToken(f"token {token} is outside 0 … {self.vocab_size - 1}")
+        check_token(token, self.vocab_size)
         return bytes([token]) if token < 256 else b""
 
     def decode(self, tokens: Tokens[int]) -> str:
@@ -194,8 +214,7 @@ class FakeTokenizer:
 
     def is_end(self, token: int) -> bool:
         """Whether the token ends a generation."""
-        if not 0 <= token < self.vocab_size:
-            raise BadToken(f"token {token} is outside 0 … {self.vocab_size - 1}")
+        check_token(token, self.vocab_size)
         return token in self.ENDS
 
 
