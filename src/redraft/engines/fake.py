@@ -79,7 +79,7 @@ class FakeEngine:
                 self._rows.clear()
             row = 4 * self._random(pair[0], pair[1])
             if rounding:
-                row += 0.5 * self._random(pair[0], pair[1], rounding)
+                row += 0.01 * self._random(pair[0], pair[1], rounding)
             self._rows[key] = row
         return row
 
