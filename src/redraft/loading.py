@@ -109,6 +109,16 @@ def load(loading: Loading, notify: Notify) -> Loaded:
     )
 
 
+def load_tokenizer(engine: str, model: str, notify: Notify) -> Tokenizer:
+    """The vocabulary of a model without its weights. Raises ModelError or EngineError."""
+    name = engines.default_name() if engine == "auto" else engine
+    if name == "fake":
+        return engines.open_tokenizer(name, Path())
+    path = find(model, lambda progress: notify("checking weights", None))
+    require_supported(read_metadata(path))
+    return engines.open_tokenizer(name, path)
+
+
 def _load_fake(loading: Loading) -> Loaded:
     from redraft.engines.fake import FAKE_METADATA
 

@@ -133,7 +133,8 @@ class RunWriter:
             "id": self.run_id,
             "time": now.isoformat(timespec="seconds"),
         }
-        self._write({"type": "header", **identity, **asdict(header)})
+        title = header.title.encode("utf-8", "replace").decode()  # names may hold any bytes
+        self._write({"type": "header", **identity, **asdict(header), "title": title})
 
     def step(self, event: Prefill | Step) -> None:
         """Record one event of the loop."""

@@ -49,15 +49,23 @@ Factory = Callable[[Opening], Opened]
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Where a built-in engine is, and which distribution it needs."""
+    """Where a built-in engine is, which distribution it needs, and what opens its vocabulary
+    without the weights."""
 
     factory: str
     distribution: str | None = None
+    tokenizer: str | None = None
 
 
 BUILT_IN = {
-    "ik": Entry("redraft.engines.ik:open_ik", "ik-llama-cpp-python"),
-    "llamacpp": Entry("redraft.engines.llamacpp:open_llamacpp", "llama-cpp-python"),
+    "ik": Entry(
+        "redraft.engines.ik:open_ik", "ik-llama-cpp-python", "redraft.engines.ik:open_ik_tokenizer"
+    ),
+    "llamacpp": Entry(
+        "redraft.engines.llamacpp:open_llamacpp",
+        "llama-cpp-python",
+        "redraft.engines.llamacpp:open_llamacpp_tokenizer",
+    ),
     "fake": Entry("redraft.engines.fake:open_fake"),
 }
 
@@ -98,3 +106,16 @@ def open_engine(name: str, opening: Opening) -> Opened:
         loaded: Factory = point.load()
         return loaded(opening)
     raise EngineUnavailable(f"no engine is called {name!r}; known are {', '.join(names())}")
+
+
+def open_tokenizer(name: str, path: Path) -> Tokenizer:
+    """The vocabulary of weights, without loading the weights where the engine allows that.
+
+    Raises what `open_engine` raises.
+    """
+    entry = BUILT_IN.get(name)
+    if entry is None or entry.tokenizer is None:
+        return open_engine(name, Opening(path)).tokenizer
+    module, _, function = entry.tokenizer.partition(":")
+    opened: Tokenizer = getattr(import_module(module), function)(path)
+    return opened

@@ -24,7 +24,7 @@ from redraft.engines.vocabulary import NativeTokenizer
 from redraft.engines.watch import AbortFlag
 from redraft.errors import EngineError, ModelDamaged
 from redraft.invariance import Invariance
-from redraft.protocols import Logits
+from redraft.protocols import Logits, Tokenizer
 
 _FLAGS = 0
 """Of the library's state functions: the whole state."""
@@ -34,19 +34,26 @@ class IkWeights:
     """A weights file loaded by the library; see `redraft.engines.native.NativeWeights`."""
 
     def __init__(
-        self, path: Path, threads: int, progress: Callable[[float], None] | None = None
+        self,
+        path: Path,
+        threads: int,
+        progress: Callable[[float], None] | None = None,
+        vocabulary_only: bool = False,
     ) -> None:
         self._library = ik_library.load()
         self._threads = threads
-        self._model = self._load(path, progress)
+        self._model = self._load(path, progress, vocabulary_only)
         self.vocab_size = int(self._library.llama_n_vocab(self._model))
         self._buffers = BatchBuffers(LARGEST_FORWARD)
         self._batch = ik_library.Batch()
         self._buffers.attach(self._batch)
 
-    def _load(self, path: Path, progress: Callable[[float], None] | None) -> int:
+    def _load(
+        self, path: Path, progress: Callable[[float], None] | None, vocabulary_only: bool
+    ) -> int:
         loading = LoadProgress(progress)
         params = self._library.llama_model_default_params()
+        params.vocab_only = vocabulary_only
         params.repack_tensors, params.use_mmap, params.flash_attn = True, False, True
         params.progress_callback = loading.callback
         ik_library.MESSAGES.clear()
@@ -170,3 +177,9 @@ def open_ik(opening: Opening) -> Opened:
         opening.progress,
     )
     return Opened(engine, IkTokenizer(engine))
+
+
+def open_ik_tokenizer(path: Path) -> Tokenizer:
+    """The vocabulary alone: a third of a second and 100 MB, where the weights are a gigabyte."""
+    weights = IkWeights(path, threads=1, vocabulary_only=True)
+    return IkTokenizer(NativeEngine(weights, 0, 1, None))

@@ -30,7 +30,7 @@ from redraft.engines.vocabulary import NativeTokenizer
 from redraft.engines.watch import AbortFlag
 from redraft.errors import EngineError, EngineUnavailable, ModelDamaged
 from redraft.invariance import Invariance
-from redraft.protocols import MAX_ROWS, Logits
+from redraft.protocols import MAX_ROWS, Logits, Tokenizer
 
 SUPPORTED_VERSION = "0.3.36"
 INSTALL_HINT = "install it with: pip install 'redraft[llamacpp]' (it compiles for some minutes)"
@@ -67,20 +67,27 @@ class LlamaCppWeights:
     """A weights file loaded by the library; see `redraft.engines.native.NativeWeights`."""
 
     def __init__(
-        self, path: Path, threads: int, progress: Callable[[float], None] | None = None
+        self,
+        path: Path,
+        threads: int,
+        progress: Callable[[float], None] | None = None,
+        vocabulary_only: bool = False,
     ) -> None:
         self._library = load()
         self._threads = threads
-        self._model = self._load(path, progress)
+        self._model = self._load(path, progress, vocabulary_only)
         self._vocabulary = self._library.llama_model_get_vocab(self._model)
         self.vocab_size = int(self._library.llama_vocab_n_tokens(self._vocabulary))
         self._buffers = BatchBuffers(LARGEST_FORWARD)
         self._batch = self._library.llama_batch()
         self._buffers.attach(self._batch)
 
-    def _load(self, path: Path, progress: Callable[[float], None] | None) -> int:
+    def _load(
+        self, path: Path, progress: Callable[[float], None] | None, vocabulary_only: bool
+    ) -> int:
         loading = LoadProgress(progress)
         params = self._library.llama_model_default_params()
+        params.vocab_only = vocabulary_only
         params.progress_callback = ctypes.cast(
             loading.callback, self._library.llama_progress_callback
         )
@@ -211,3 +218,9 @@ def open_llamacpp(opening: Opening) -> Opened:
         opening.progress,
     )
     return Opened(engine, LlamaCppTokenizer(engine))
+
+
+def open_llamacpp_tokenizer(path: Path) -> Tokenizer:
+    """The vocabulary alone, without the weights."""
+    weights = LlamaCppWeights(path, threads=1, vocabulary_only=True)
+    return LlamaCppTokenizer(NativeEngine(weights, 0, 1, None))
