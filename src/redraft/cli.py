@@ -1,0 +1,361 @@
+"""The command line: declares the commands; `redraft.terminal` does what they say.
+
+Exit codes: 0 done, 1 done but a check says no (an output that is not whole), 2 bad usage or input,
+3 model or engine unavailable, 70 an error in redraft itself, 130 interrupted, 141 the reader of
+the output went away. Nothing heavy is imported before a command runs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import io
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from redraft.errors import Cancelled, RedraftError
+from redraft.terminal.flags import Flags, with_settings
+from redraft.terminal.screen import say
+
+INTERNAL_ERROR = 70
+INTERRUPTED = 130
+READER_GONE = 141
+
+
+@dataclass(slots=True)
+class State:
+    """What the flags before a command set."""
+
+    debug: bool = False
+
+
+app = typer.Typer(
+    name="redraft",
+    help="Code models answer sooner and say the same: drafts are verified, so output stays exact.",
+    epilog="Example: redraft edit app.py -i 'Rename load to read_settings' --apply",
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+models_app = typer.Typer(
+    help="Fetch and check model weights.",
+    epilog="Example: redraft models pull qwen2.5-coder-1.5b",
+    no_args_is_help=True,
+)
+corpus_app = typer.Typer(
+    help="The index of your project and packages that the corpus drafter reads.",
+    epilog="Example: redraft corpus build",
+    no_args_is_help=True,
+)
+app.add_typer(models_app, name="models")
+app.add_typer(corpus_app, name="corpus")
+
+Json = Annotated[bool, typer.Option("--json", help="One JSON object per result on stdout.")]
+Language = Annotated[
+    str, typer.Option("--lang", metavar="NAME", help="Language, where the name does not tell.")
+]
+Output = Annotated[
+    Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write the result there.")
+]
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from redraft import __version__
+
+        print(f"redraft {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    context: typer.Context,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show tracebacks of errors. Goes before the command.")
+    ] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Flags that go before a command."""
+    if debug and isinstance(context.obj, State):
+        context.obj.debug = True
+
+
+@app.command(epilog="Example: redraft edit app.py -i 'Add type hints' --apply")
+@with_settings
+def edit(
+    files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files; - for stdin.")],
+    instruction: Annotated[
+        str, typer.Option("--instruction", "-i", metavar="TEXT", help="What to change.")
+    ],
+    apply: Annotated[bool, typer.Option("--apply", help="Write the files.")] = False,
+    output: Output = None,
+    lang: Language = "",
+    as_json: Json = False,
+    *,
+    flags: Flags,
+) -> None:
+    """Change whole files by instruction; shows a diff, and writes only when asked."""
+    from redraft.config import load_settings
+    from redraft.terminal.corpus import update_in_background
+    from redraft.terminal.edit import EditOptions
+    from redraft.terminal.edit import edit as run
+
+    settings = load_settings(flags)
+    options = EditOptions(tuple(files), instruction, lang, apply, output, as_json)
+    code = run(options, settings)
+    update_in_background(settings)
+    raise typer.Exit(code)
+
+
+@app.command(epilog="Example: redraft complete app.py:12:5 --single-line")
+@with_settings
+def complete(
+    place: Annotated[
+        str, typer.Argument(metavar="FILE:LINE:COL", help="Both from 1; - as FILE for stdin.")
+    ],
+    single_line: Annotated[
+        bool, typer.Option("--single-line", help="End at the end of the line.")
+    ] = False,
+    lang: Language = "",
+    as_json: Json = False,
+    *,
+    flags: Flags,
+) -> None:
+    """Print what fits between the text before and after a place in a file."""
+    from redraft.config import load_settings
+    from redraft.terminal.answers import CompleteOptions
+    from redraft.terminal.answers import complete as run
+    from redraft.terminal.corpus import update_in_background
+
+    settings = load_settings(flags)
+    code = run(CompleteOptions(place, lang, single_line, as_json), settings)
+    update_in_background(settings)
+    raise typer.Exit(code)
+
+
+@app.command(epilog="Example: redraft generate 'an LRU cache with a time to live' --lang go")
+@with_settings
+def generate(
+    instruction: Annotated[str, typer.Argument(metavar="TEXT", help="What to write.")],
+    output: Output = None,
+    lang: Language = "",
+    as_json: Json = False,
+    *,
+    flags: Flags,
+) -> None:
+    """Write code by instruction, to stdout or into a file."""
+    from redraft.config import load_settings
+    from redraft.terminal.answers import GenerateOptions
+    from redraft.terminal.answers import generate as run
+    from redraft.terminal.corpus import update_in_background
+
+    settings = load_settings(flags)
+    code = run(GenerateOptions(instruction, lang, output, as_json), settings)
+    update_in_background(settings)
+    raise typer.Exit(code)
+
+
+@app.command("explain-run", epilog="Example: redraft explain-run")
+def explain_run(
+    run: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID]", help="A run's id or a record's path; else the last run."),
+    ] = None,
+    list_all: Annotated[bool, typer.Option("--list", help="List the recorded runs.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Show a run step by step: drafts, what was accepted, rejected, and the target's own."""
+    from redraft.config import load_settings
+    from redraft.terminal import steps
+
+    directory = load_settings().runs_folder
+    if list_all:
+        steps.list_runs(directory)
+    else:
+        steps.explain_run(run, directory, as_json)
+
+
+@app.command(epilog="Example: redraft doctor")
+@with_settings
+def doctor(
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure this machine again and keep the result.")
+    ] = False,
+    as_json: Json = False,
+    *,
+    flags: Flags,
+) -> None:
+    """Check engine, weights and numerics; show what forwards cost here and all settings."""
+    from redraft.config import load_settings
+    from redraft.terminal.doctor import doctor as run
+
+    raise typer.Exit(run(load_settings(flags), as_json, measure))
+
+
+@app.command(epilog="Example: redraft config --json")
+@with_settings
+def config(as_json: Json = False, *, flags: Flags) -> None:
+    """Show the effective settings, and where each comes from."""
+    from redraft.config import load_settings
+    from redraft.terminal.settings_table import show_config
+
+    show_config(load_settings(flags), as_json)
+
+
+@models_app.command("list", epilog="Example: redraft models list")
+def models_list(as_json: Json = False) -> None:
+    """List the models known by name, and which of them are here."""
+    from redraft.terminal.weights import list_models
+
+    list_models(as_json)
+
+
+@models_app.command("pull", epilog="Example: redraft models pull qwen2.5-coder-1.5b")
+def models_pull(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[MODEL]...", help="Names from the list; else the target model."),
+    ] = None,
+    given: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FILE", help="Take this file; download nothing."),
+    ] = None,
+) -> None:
+    """Fetch weights: resumable, verified by SHA-256, several sources."""
+    from redraft.config import load_settings
+    from redraft.errors import UsageError
+    from redraft.terminal.weights import pull_models
+
+    if given is not None and len(names or ()) > 1:
+        raise UsageError("--from takes one model; pull them one by one")
+    pull_models(tuple(names or (load_settings().model,)), given)
+
+
+@models_app.command("path", epilog="Example: redraft models path qwen2.5-coder-1.5b")
+def models_path(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="A name or a path.")],
+) -> None:
+    """Print the path of a model's file."""
+    from redraft.terminal.weights import show_path
+
+    show_path(name)
+
+
+@models_app.command("verify", epilog="Example: redraft models verify qwen2.5-coder-1.5b")
+def models_verify(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="A name from the list.")],
+) -> None:
+    """Read a model's whole file and compare its SHA-256."""
+    from redraft.terminal.weights import verify_model
+
+    verify_model(name)
+
+
+@corpus_app.command("build", epilog="Example: redraft corpus build")
+@with_settings
+def corpus_build(as_json: Json = False, *, flags: Flags) -> None:
+    """Bring the index up to date; files that did not change are not read again."""
+    from redraft.config import load_settings
+    from redraft.terminal import corpus
+
+    corpus.build(load_settings(flags), as_json)
+
+
+@corpus_app.command("status", epilog="Example: redraft corpus status")
+def corpus_status(as_json: Json = False) -> None:
+    """Show what is indexed for this project."""
+    from redraft.config import load_settings
+    from redraft.terminal import corpus
+
+    corpus.status(load_settings(), as_json)
+
+
+@corpus_app.command("clear", epilog="Example: redraft corpus clear")
+def corpus_clear() -> None:
+    """Remove this project's index."""
+    from redraft.config import load_settings
+    from redraft.terminal import corpus
+
+    corpus.clear(load_settings())
+
+
+if importlib.util.find_spec("redraft.bench.cli") is not None:
+
+    @app.command(
+        "bench",
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+        epilog="Example: redraft bench edits --sample 8",
+    )
+    def bench(context: typer.Context) -> None:
+        """Measure speed and exactness on real tasks; the figures that are published."""
+        bench_app: typer.Typer = importlib.import_module("redraft.bench.cli").app
+        raise typer.Exit(
+            bench_app(list(context.args), prog_name="redraft bench", standalone_mode=False)
+        )
+
+
+def main() -> None:
+    """The program."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command line and return its exit code. Never raises but what --debug asks for."""
+    state = State()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # whatever the locale cannot show
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        code = app(list(arguments), obj=state, standalone_mode=False, prog_name="redraft")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except (KeyboardInterrupt, Cancelled) as error:
+        text = str(error) if isinstance(error, Cancelled) else ""
+        return _failed(state, error, text or "interrupted; no file was changed", INTERRUPTED)
+    except BrokenPipeError:
+        # what is still buffered has nowhere to go; Python would complain about it at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return READER_GONE
+    except RedraftError as error:
+        return _failed(state, error, str(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001  # the last resort before the user
+        return _unexpected(state, error)
+
+
+def _unexpected(state: State, error: Exception) -> int:
+    """A usage error of typer, which has a message and an exit code, or a bug."""
+    message = getattr(error, "format_message", None)
+    code = getattr(error, "exit_code", None)
+    if message is not None and isinstance(code, int):
+        text = message()  # none where typer has shown the help instead
+        return _failed(state, error, " ".join(text.split()), code) if text else code
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    hint = "run again with 'redraft --debug …' for where it happened"
+    return _failed(state, error, f"internal error: {text}; {hint}", INTERNAL_ERROR)
+
+
+def _failed(state: State, error: BaseException, message: str, code: int) -> int:
+    if state.debug:
+        import traceback
+
+        traceback.print_exception(error)
+    say(f"redraft: {message}")
+    return code
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    """SIGTERM ends the same way as Ctrl-C."""
+    raise KeyboardInterrupt

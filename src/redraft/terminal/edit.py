@@ -1,0 +1,190 @@
+"""`redraft edit`: files changed by instruction, shown as a diff, applied when asked.
+
+Nothing is written until every file has been edited, so an interruption leaves all as they were.
+An output that is not whole is never written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from redraft import files
+from redraft.errors import InputError, UsageError
+from redraft.files import SourceFile
+from redraft.terminal import report
+from redraft.terminal.diff import coloured, unified_diff
+from redraft.terminal.inputs import STDIN, read_input, require_writable
+from redraft.terminal.job import Job
+from redraft.terminal.languages import language_of
+from redraft.terminal.progress import display
+from redraft.terminal.screen import as_text, data_console, say, write_data, write_json
+
+if TYPE_CHECKING:
+    from redraft.config import Settings
+    from redraft.session import Result
+
+
+@dataclass(frozen=True, slots=True)
+class EditOptions:
+    """What the user asked for."""
+
+    names: tuple[str, ...]
+    instruction: str
+    language: str = ""
+    apply: bool = False
+    output: Path | None = None
+    as_json: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """One file after its run."""
+
+    name: str
+    source: SourceFile
+    before: bytes
+    after: bytes
+    result: Result
+
+    @property
+    def complete(self) -> bool:
+        """Whether the output is the whole file."""
+        return self.result.finish_reason == "stop"
+
+    @property
+    def changed(self) -> bool:
+        """Whether the file would be another."""
+        return self.before != self.after
+
+    def diff(self) -> str:
+        """The unified diff; line ends and all, so that it can be applied as a patch."""
+        encoding = self.source.form.encoding
+        skipped = len(self.source.form.mark)
+        return unified_diff(
+            self.before[skipped:].decode(encoding), self.after[skipped:].decode(encoding), self.name
+        )
+
+
+def edit(options: EditOptions, settings: Settings) -> int:
+    """Edit the files; returns the exit code: 1 where an output is not whole.
+
+    Raises RedraftError for what cannot be read, done or written.
+    """
+    _require_sensible(options)
+    sources = [(name, read_input(name)) for name in options.names]
+    if options.output is not None:
+        require_writable(options.output)
+    elif options.apply:
+        for name in options.names:
+            require_writable(Path(name))
+
+    def work(job: Job[list[Edited]]) -> list[Edited]:
+        from redraft.session import Session
+
+        with Session(settings, notify=job.notify) as session:
+            return [_edit_one(job, session, options, name, source) for name, source in sources]
+
+    job = Job(work)
+    with display() as shown:
+        edits = job.do(shown.show)
+    for one in edits:
+        _present(one, options)
+    return 0 if all(one.complete for one in edits) else 1
+
+
+def _require_sensible(options: EditOptions) -> None:
+    names = options.names
+    if not options.instruction.strip():
+        raise UsageError("the instruction is empty; say with -i what to change")
+    if options.output is not None and (options.apply or len(names) > 1):
+        raise UsageError("--output takes one file and goes without --apply")
+    if STDIN in names and options.apply:
+        raise UsageError(
+            "standard input has no file to apply to; leave out --apply, or use --output"
+        )
+    if len(set(names)) < len(names):
+        raise UsageError("a file is named twice; name each once")
+
+
+def _edit_one(
+    job: Job[list[Edited]], session: object, options: EditOptions, name: str, source: SourceFile
+) -> Edited:
+    from redraft.session import EditRequest, Session
+
+    assert isinstance(session, Session)
+    job.check()
+    language = options.language or language_of(name)
+    shown = "file" if name == STDIN else Path(name).name
+    request = EditRequest(source.text, options.instruction, shown, language)
+    result = job.follow(f"editing {name}", session.edit(request))
+    return Edited(
+        name,
+        source,
+        files.render(source.text, source.form),
+        files.render(result.text, source.form),
+        result,
+    )
+
+
+def _present(one: Edited, options: EditOptions) -> None:
+    """Write what is to be written, then show what happened."""
+    applied: str | None = None
+    if one.complete:
+        applied = _write(one, options)
+    if options.as_json:
+        write_json(
+            {
+                "file": as_text(one.name),
+                **report.as_json(one.result),
+                "diff": one.diff(),
+                "changed": one.changed,
+                "written_to": applied and as_text(applied),
+            }
+        )
+    elif one.complete:
+        _show(one)
+    _say_what_happened(one, applied)
+
+
+def _write(one: Edited, options: EditOptions) -> str | None:
+    """Write the file where the options say; returns where, None if nowhere."""
+    if options.output is not None:
+        files.write_atomically(options.output, one.after)
+        return str(options.output)
+    if not (options.apply and one.changed):
+        return None
+    path = Path(one.name)
+    if _current(path) != one.before:
+        raise InputError(f"{one.name} was changed meanwhile, so it was left alone; run it again")
+    files.write_atomically(path, one.after)
+    return one.name
+
+
+def _current(path: Path) -> bytes | None:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
+
+
+def _show(one: Edited) -> None:
+    if one.name == STDIN:
+        write_data(one.after.decode(one.source.form.encoding))
+        return
+    console = data_console()
+    if console.is_terminal:
+        console.print(coloured(one.diff()), end="")
+    else:
+        write_data(one.diff())
+
+
+def _say_what_happened(one: Edited, applied: str | None) -> None:
+    if not one.complete:
+        say(f"redraft: {one.name} is unchanged: {report.INCOMPLETE[one.result.finish_reason]}")
+    elif not one.changed:
+        say(f"{one.name}: nothing to change")
+    elif applied is not None:
+        say(f"{applied}: written")
+    say(report.summary(one.result))

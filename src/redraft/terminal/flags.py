@@ -1,0 +1,80 @@
+"""Gives commands a flag for every setting, generated from `Settings`, so none stands twice.
+
+It does not validate: `redraft.config` does, and names the flag when it refuses.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from functools import wraps
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from redraft.config.settings import NAMES, Settings
+
+Flags = Mapping[str, object]
+"""Settings by name as the user gave them; None where a flag was not given."""
+
+PANEL = "Settings (also by REDRAFT_… variables and redraft.toml)"
+RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {
+    "live_sequences",
+    "keep_runs",
+}
+"""Accepted everywhere, shown by `redraft config` only."""
+
+
+def with_settings(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the flags to a command; it gets what was given as its argument `flags`.
+
+    The one place with `**`: typer passes parameters by name, and these are not known here.
+    """
+    hints = get_type_hints(command, include_extras=True)
+    own = [
+        parameter.replace(annotation=hints[name])
+        for name, parameter in inspect.signature(command).parameters.items()
+        if name != "flags"
+    ]
+    names = [parameter.name for parameter in own]
+    added = [_parameter(name) for name in NAMES]
+
+    @wraps(command)
+    def with_flags(**given: Any) -> None:
+        flags = {name: given.pop(name) for name in list(given) if name not in names}
+        command(**given, flags=flags)
+
+    parameters = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in (*own, *added)]
+    with_flags.__signature__ = inspect.Signature(parameters)
+    with_flags.__annotations__ = {item.name: item.annotation for item in parameters}
+    del with_flags.__wrapped__  # type: ignore[attr-defined]  # typer would look through it
+    return with_flags
+
+
+def _parameter(name: str) -> inspect.Parameter:
+    setting = next(item for item in fields(Settings) if item.name == name)
+    flag = "--" + name.replace("_", "-")
+    is_switch = setting.type == "bool"
+    declared = f"{flag}/--no-{flag[2:]}" if is_switch else flag
+    option = typer.Option(
+        declared,
+        help=f"{setting.metadata['help']}. \\[{_default(setting.default)}]",
+        rich_help_panel=PANEL,
+        show_default=False,
+        hidden=name in RARE,
+        metavar=None if is_switch else "VALUE",
+    )
+    kind: Any = bool | None if is_switch else str | None
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[kind, option],
+    )
+
+
+def _default(value: object) -> str:
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ",".join(map(str, value))
+    return str(value)

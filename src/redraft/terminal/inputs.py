@@ -1,0 +1,90 @@
+"""What a command line names as input: files, standard input, places in files."""
+
+from __future__ import annotations
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from redraft import files
+from redraft.errors import InputError, UsageError
+from redraft.files import SourceFile
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A position in a file: between two characters."""
+
+    name: str
+    line: int
+    """From 1."""
+    column: int
+    """From 1, in characters; 1 is before the first."""
+
+
+def read_input(name: str) -> SourceFile:
+    """The file called `name`, or standard input for `-`. Raises InputError."""
+    if name == STDIN:
+        return files.parse(_read_stdin())
+    if "\0" in name or not name:
+        raise InputError(f"{name!a} is no file name; check the path")
+    return files.read(Path(name))
+
+
+def _read_stdin() -> bytes:
+    try:
+        data = sys.stdin.buffer.read(files.LARGEST_FILE + 1)
+    except (OSError, AttributeError) as error:  # closed (None), or a folder
+        reason = getattr(error, "strerror", None) or "it is closed"
+        raise InputError(f"standard input cannot be read: {reason}") from None
+    if len(data) > files.LARGEST_FILE:
+        raise InputError(
+            f"standard input is longer than {files.LARGEST_FILE:,} bytes; give a smaller file"
+        )
+    return data
+
+
+def parse_place(text: str) -> Place:
+    """`FILE:LINE:COL`. Raises UsageError for anything else."""
+    name, _, rest = text.rpartition(":")
+    name, _, line = name.rpartition(":")
+    if not name or not _counts(line) or not _counts(rest):
+        raise UsageError(
+            f"{text!r} names no place; give FILE:LINE:COL, both from 1, such as app.py:12:5"
+        )
+    return Place(name, int(line), int(rest))
+
+
+def _counts(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < 10 and int(text) > 0
+
+
+def split_at(text: str, place: Place) -> tuple[str, str]:
+    """What stands before and after the place. Raises UsageError when there is no such place."""
+    lines = text.split("\n")
+    if place.line > len(lines):
+        raise UsageError(f"{place.name} has {len(lines)} lines, so there is no line {place.line}")
+    length = len(lines[place.line - 1])
+    if place.column > length + 1:
+        raise UsageError(
+            f"line {place.line} of {place.name} has {length} characters, so columns go from 1 to "
+            f"{length + 1}; {place.column} is none of them"
+        )
+    offset = sum(len(line) + 1 for line in lines[: place.line - 1]) + place.column - 1
+    return text[:offset], text[offset:]
+
+
+def require_writable(path: Path) -> None:
+    """Refuse before minutes of work what could not be written afterwards. Raises InputError."""
+    folder = Path(os.path.realpath(path)).parent
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; give the name of a file in it")
+    if not folder.is_dir():
+        raise InputError(f"there is no folder {folder}; create it first")
+    if path.exists() and not os.access(path, os.W_OK):
+        raise InputError(f"{path} is read-only; make it writable, or use --output")
+    if not os.access(folder, os.W_OK):
+        raise InputError(f"the folder {folder} may not be written to; use --output elsewhere")

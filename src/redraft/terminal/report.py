@@ -1,0 +1,47 @@
+"""What is said of a finished run: one line for a human, an object for a program."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from redraft.session import Result
+
+INCOMPLETE = {
+    "length": "the output reached the limit of tokens; raise --max-tokens",
+    "context": "the output no longer fits the context; raise --context or give a smaller file",
+    "loop": "the model began to repeat itself; word the instruction otherwise",
+    "time": "the time was over",
+    "cancelled": "it was interrupted",
+}
+"""Why an output is not whole, and what to do, by finish reason."""
+
+
+def summary(result: Result) -> str:
+    """Tokens, time, speed, acceptance and exactness, on one line."""
+    count = result.statistics
+    seconds = count.decode_seconds
+    parts = [f"{count.output_tokens} tokens in {count.prefill_seconds + seconds:.1f} s"]
+    if seconds > 0 and count.output_tokens:
+        parts.append(f"{count.output_tokens / seconds:.1f} tokens/s")
+    if count.tokens_per_forward is not None:
+        parts.append(f"{count.tokens_per_forward:.1f} tokens per forward")
+    if count.accepted_of_proposed is not None:
+        parts.append(f"{count.accepted_of_proposed:.0%} of drafts accepted")
+    parts.append("exact" if result.exact else f"not exact ({result.exact_because})")
+    return ", ".join(parts)
+
+
+def as_json(result: Result) -> dict[str, object]:
+    """The fields every command's JSON object has."""
+    return {
+        "kind": result.kind,
+        "text": result.text,
+        "finish_reason": result.finish_reason,
+        "complete": result.finish_reason == "stop",
+        "exact": result.exact,
+        "exact_because": result.exact_because,
+        "statistics": asdict(result.statistics),
+        "run_id": result.run_id,
+    }

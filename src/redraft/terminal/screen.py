@@ -1,0 +1,79 @@
+"""Writing to the terminal: data on stdout, talk on stderr, nothing that a file could inject.
+
+It does not know what is written.
+"""
+
+from __future__ import annotations
+
+import sys
+from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t"} | {
+    0x7F: 0x2421,  # the sign for delete
+    **dict.fromkeys(range(128, 160), 65533),
+}
+
+
+def visible(text: str) -> str:
+    """`text` with control characters as signs, so that a file cannot command the terminal."""
+    return text.translate(_CONTROLS)
+
+
+def data_console() -> Console:
+    """Rich's console on stdout; colour only on a terminal and without NO_COLOR."""
+    from rich.console import Console
+
+    return Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+
+
+@cache
+def _talk_console(_stream: object) -> Console:
+    from rich.console import Console
+
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def talk_console() -> Console:
+    """Rich's console on stderr; one for each stream, since a live display needs to own it."""
+    return _talk_console(sys.stderr)
+
+
+def write_data(text: str) -> None:
+    """Text to stdout: as it is into a pipe or file, with control characters made visible on a
+    terminal."""
+    if sys.stdout.isatty():
+        text = visible(text)
+    data = text.encode("utf-8", "surrogateescape")
+    sys.stdout.flush()
+    sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
+
+
+def say(text: str) -> None:
+    """One line of talk to stderr."""
+    print(visible(text), file=sys.stderr)
+
+
+def as_text(name: str) -> str:
+    """A file name that JSON can hold: bytes that are not UTF-8 become replacement characters."""
+    return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+
+
+def write_json(value: object) -> None:
+    """One JSON object on one line to stdout."""
+    import orjson
+
+    sys.stdout.flush()
+    sys.stdout.buffer.write(orjson.dumps(value, _jsonable, orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.buffer.flush()
+
+
+def _jsonable(value: object) -> object:
+    """Paths and bytes as text."""
+    if isinstance(value, bytes):
+        return value.decode("utf-8", "replace")
+    return as_text(str(value))
