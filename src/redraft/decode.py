@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from time import perf_counter
 
 from redraft.ends import End, Ends
+from redraft.errors import BadToken
 from redraft.protocols import (
     MAX_ROWS,
     Cancelled,
@@ -37,7 +38,8 @@ class Plan:
     sample: Sampler
     ends: Ends
     room: int
-    """Most tokens the output may have; at least 1."""
+    """Most tokens the output may have; at least 1. Prompt, room and the `fewest - 1` guesses of a
+    lone last step must fit the context."""
     fewest: int = 1
     """Fewest tokens a forward may have: `Engine.invariant_from` for invariant numerics."""
     cancelled: Cancelled | None = None
@@ -50,7 +52,7 @@ def decode(
     """Yield a Prefill per prompt piece, then Steps; the last Step has a finish_reason.
 
     `sequence` may already hold a prefix of the prompt, which is then not evaluated again. Raises
-    what the engine raises; after Cancelled the sequence holds what was committed before.
+    what the engine, drafters and sampler raise; the sequence then holds what was committed before.
     """
     yield from prefill(sequence, plan)
     policy.start(plan.context)
@@ -60,18 +62,18 @@ def decode(
     end: End | None = None
     while end is None:
         begun = perf_counter()
-        pending = seen[sequence.length :]
-        draft = policy.choose(drafters, min(plan.room - len(output), MAX_ROWS) - 1)
+        pending, kept, start = seen[sequence.length :], sequence.length, len(output)
+        limit = min(plan.room - start, MAX_ROWS) - 1
+        draft = policy.choose(drafters, limit).first(limit)
         draft = _filled(draft, seen[-1], plan.fewest - len(pending))
         proposed = perf_counter()
         logits = sequence.evaluate([*pending, *draft.tokens], len(draft) + 1, plan.cancelled)
         evaluated = perf_counter()
-        verdict = verify(draft, logits, plan.sample, seen)
-        start = len(output)
-        output.extend(verdict.tokens)
-        end = _end(plan, output)
-        verdict = _cut(verdict, end.length - start) if end else verdict
-        sequence.truncate(len(seen) + min(verdict.accepted, len(verdict.choices)))
+        try:
+            verdict, end = _ended(verify(draft, logits, plan.sample, seen), plan, output)
+            kept = len(seen) + len(verdict.choices) - 1
+        finally:
+            sequence.truncate(kept)
         seen.extend(verdict.tokens)
         times = (proposed - begun, evaluated - proposed, perf_counter() - evaluated)
         step = Step(index, start, verdict, len(draft) + 1, *times, end.reason if end else None)
@@ -84,8 +86,11 @@ def decode(
 
 def prefill(sequence: Sequence, plan: Plan) -> Iterator[Prefill]:
     """Evaluate the prompt up to its last token, or up to its last few where a forward may not be
-    so short: what remains goes with the first step."""
+    so short: what remains goes with the first step. Raises BadToken for an empty prompt."""
     prompt = plan.context.prompt
+    if not prompt:
+        raise BadToken("a prompt needs at least one token")
+    sequence.truncate(min(sequence.length, len(prompt) - 1))
     while len(prompt) - 1 - sequence.length >= max(plan.fewest, 1):
         begun = perf_counter()
         size = min(max(plan.prefill_piece, plan.fewest), len(prompt) - 1 - sequence.length)
@@ -102,17 +107,16 @@ def _filled(draft: Draft, last: int, fewest: int) -> Draft:
     return draft + Draft((last,) * missing, (0.0,) * missing, (FILLER,) * missing, (0,) * missing)
 
 
-def _end(plan: Plan, output: list[int]) -> End | None:
+def _ended(verdict: Verdict, plan: Plan, output: list[int]) -> tuple[Verdict, End | None]:
+    """The verdict without what is past the end, and the end if there is one. Adds its tokens to
+    `output`."""
+    start = len(output)
+    output.extend(verdict.tokens[: plan.room - start])  # a filler may be right beyond the room
     end = plan.ends(output)
-    if len(output) >= plan.room and (end is None or end.length > plan.room):
-        return End(plan.room, "length")
-    return end
-
-
-def _cut(verdict: Verdict, length: int) -> Verdict:
-    """The verdict with no tokens past the end."""
-    return replace(
-        verdict,
-        accepted=min(verdict.accepted, length),
-        choices=verdict.choices[:length],
-    )
+    if end is None and len(output) == plan.room:
+        end = End(plan.room, "length")
+    if end is None:
+        return verdict, None
+    del output[end.length :]
+    choices = verdict.choices[: end.length - start]
+    return replace(verdict, accepted=min(verdict.accepted, len(choices)), choices=choices), end
