@@ -59,13 +59,14 @@ class Endings:
     ) -> None:
         self._tokenizer = tokenizer
         self._end_tokens = frozenset(end_tokens)
-        self._stop = [text.encode() for text in stop if text]
+        # a lone surrogate, which no UTF-8 text holds, passes into bytes that are never found
+        self._stop = {text.encode("utf-8", "surrogatepass"): text for text in stop if text}
         self._keep = max((len(text) for text in self._stop), default=1) - 1
         self._tail = b""
         self._read = 0
         self._loops = _Loops(known)
         self.stopped_by: str | None = None
-        """The stop string that was found, once there is an end."""
+        """The stop string that was found, the one that begins first, once there is an end."""
 
     def __call__(self, tokens: Tokens[int]) -> End | None:
         """See `Ends`."""
@@ -81,10 +82,10 @@ class Endings:
             return "stop"
         if self._stop:
             text = self._tail + self._tokenizer.piece(token)
-            for stop in self._stop:
-                if stop in text:
-                    self.stopped_by = stop.decode()
-                    return "stop"
+            found = [stop for stop in self._stop if stop in text]
+            if found:
+                self.stopped_by = self._stop[min(found, key=text.find)]
+                return "stop"
             self._tail = text[len(text) - self._keep :] if self._keep < len(text) else text
         return "loop" if self._loops.add(token) else None
 

@@ -39,6 +39,7 @@ def make_sampler(
     _require(top_k >= 0, "top_k", top_k, "0 (all) or more")
     _require(0.0 <= min_p <= 1.0, "min_p", min_p, "0 … 1")
     _require(0 <= seed < 2**64, "seed", seed, "0 … 2^64 - 1")
+    _require(0 <= index < 2**64, "index", index, "0 … 2^64 - 1")
     _require(0 <= top <= 100, "top", top, "0 … 100")
 
     def sample(row: NDArray[np.float32], tokens_before: Tokens[int]) -> Choice:
@@ -48,7 +49,9 @@ def make_sampler(
             token = best
         else:
             ids, logits = _truncate(row, log_total, top_p, top_k, min_p)
-            token = _draw(ids, logits / temperature, (seed, index), len(tokens_before))
+            # divided last: of a tiny temperature, logits / temperature would be infinite
+            scaled = (logits - logits.max()) / temperature
+            token = _draw(ids, scaled, (seed, index), len(tokens_before))
         return Choice(token, float(row[token]) - log_total, _best(row, log_total, top))
 
     return sample
@@ -90,9 +93,13 @@ def _truncate(
 def _draw(
     ids: NDArray[np.int64], logits: NDArray[np.float64], key: tuple[int, int], position: int
 ) -> int:
-    """One id by inverse transform sampling of softmax(logits), with counter-based randomness."""
-    uniform = np.random.Generator(np.random.Philox(key=key, counter=position)).random()
-    cumulative = np.cumsum(np.exp(logits - logits.max()))
+    """One id by inverse transform sampling of softmax(logits), with counter-based randomness.
+
+    The largest of `logits` is 0.
+    """
+    words = np.array(key, dtype=np.uint64)  # a tuple with a seed of 2^63 or more becomes floats
+    uniform = np.random.Generator(np.random.Philox(key=words, counter=position)).random()
+    cumulative = np.cumsum(np.exp(logits))
     drawn = int(np.searchsorted(cumulative, uniform * cumulative[-1], side="right"))
     return int(ids[min(drawn, len(ids) - 1)])
 
