@@ -16,6 +16,10 @@ from redraft.protocols import Sampler
 from redraft.tokens import Choice
 
 
+_COLDEST = 1e-200
+"""Colder is greedy all the same, and dividing logits by it would overflow."""
+
+
 def make_sampler(
     temperature: float = 0.0,
     top_p: float = 1.0,
@@ -49,8 +53,7 @@ def make_sampler(
             token = best
         else:
             ids, logits = _truncate(row, log_total, top_p, top_k, min_p)
-            # divided last: of a tiny temperature, logits / temperature would be infinite
-            scaled = (logits - logits.max()) / temperature
+            scaled = (logits - logits.max()) / max(temperature, _COLDEST)
             token = _draw(ids, scaled, (seed, index), len(tokens_before))
         return Choice(token, float(row[token]) - log_total, _best(row, log_total, top))
 
