@@ -15,7 +15,6 @@ from redraft.errors import UsageError
 from redraft.protocols import Sampler
 from redraft.tokens import Choice
 
-
 _COLDEST = 1e-200
 """Colder is greedy all the same, and dividing logits by it would overflow."""
 
