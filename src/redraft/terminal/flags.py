@@ -46,9 +46,9 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, flags=flags)
 
     parameters = [item.replace(kind=inspect.Parameter.KEYWORD_ONLY) for item in (*own, *added)]
-    with_flags.__signature__ = inspect.Signature(parameters)
+    with_flags.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     with_flags.__annotations__ = {item.name: item.annotation for item in parameters}
-    del with_flags.__wrapped__  # type: ignore[attr-defined]  # typer would look through it
+    del with_flags.__wrapped__  # typer would look through it
     return with_flags
 
 
