@@ -127,6 +127,17 @@ class DraftContext:
     language: str = ""
     """Lower-case name such as `python`; empty when not known."""
 
+    def reading_order(self) -> tuple[int, ...]:
+        """The prompt turned so that it ends at the cursor: what follows the cursor comes first.
+
+        This differs from `prompt` in fill-in-the-middle alone, where the prompt ends in a marker,
+        the suffix and another marker, and yet the output continues what stands before these.
+        """
+        cut = len(self.prompt) - len(self.suffix) - 2
+        if self.suffix and cut >= 0 and self.prompt[cut + 1 : -1] == self.suffix:
+            return self.prompt[cut:] + self.prompt[:cut]
+        return self.prompt
+
 
 @runtime_checkable
 class Drafter(Protocol):
