@@ -1,0 +1,10 @@
+"""The `corpus` drafter and the index it reads: n-grams of source files and what followed them.
+
+`files` finds source files, `ordering` sorts every position of their tokens by what stands before
+it, `index` is the file on disk and the look-up in it, `build` keeps indexes up to date, `drafter`
+proposes from them. Only the drafter is imported here, so that drafting does not load the builder.
+"""
+
+from redraft.drafters.corpus.drafter import CorpusDrafter
+
+__all__ = ["CorpusDrafter"]
