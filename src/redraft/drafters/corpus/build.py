@@ -117,7 +117,7 @@ def start_in_background(command: Sequence[str], log: Path) -> subprocess.Popen[b
 
 def _lower_priority(process_id: int) -> None:
     """Run only when a processor would otherwise be idle, as far as the system knows that."""
-    with suppress(ProcessLookupError):  # it may have ended already
+    with suppress(OSError):  # it has ended already, or a container forbids it: only a courtesy
         os.setpriority(os.PRIO_PROCESS, process_id, 19)
         if hasattr(os, "SCHED_IDLE"):
             os.sched_setscheduler(process_id, os.SCHED_IDLE, os.sched_param(0))
