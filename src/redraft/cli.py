@@ -122,7 +122,7 @@ def edit(
 @with_settings
 def complete(
     place: Annotated[
-        str, typer.Argument(metavar="FILE:LINE:COL", help="Both from 1; - as FILE for stdin.")
+        str, typer.Argument(metavar="FILE:LINE:COL", help="Both from 1; :LINE:COL reads stdin.")
     ],
     single_line: Annotated[
         bool, typer.Option("--single-line", help="End at the end of the line.")

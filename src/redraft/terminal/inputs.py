@@ -48,14 +48,14 @@ def _read_stdin() -> bytes:
 
 
 def parse_place(text: str) -> Place:
-    """`FILE:LINE:COL`. Raises UsageError for anything else."""
-    name, _, rest = text.rpartition(":")
-    name, _, line = name.rpartition(":")
-    if not name or not _counts(line) or not _counts(rest):
+    """`FILE:LINE:COL`, or `:LINE:COL` for standard input. Raises UsageError for anything else."""
+    front, _, column = text.rpartition(":")
+    name, colon, line = front.rpartition(":")
+    if not colon or not _counts(line) or not _counts(column):
         raise UsageError(
             f"{text!r} names no place; give FILE:LINE:COL, both from 1, such as app.py:12:5"
         )
-    return Place(name, int(line), int(rest))
+    return Place(name or STDIN, int(line), int(column))
 
 
 def _counts(text: str) -> bool:

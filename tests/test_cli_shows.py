@@ -1,0 +1,184 @@
+"""Commands that show: explain-run, doctor, config, models, corpus, help, version."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from command import FENCE, Redraft, make_redraft
+from redraft import cli
+from redraft.terminal.screen import visible
+
+SOURCE = "".join(f"value_{number} = {number}\n" for number in range(12))
+EDITED = SOURCE.replace("value_7", "seven")
+
+
+@pytest.fixture
+def redraft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Redraft:
+    return make_redraft(tmp_path, monkeypatch, capfd)
+
+
+@pytest.fixture
+def recorded(redraft: Redraft) -> Redraft:
+    """Redraft with one recorded edit."""
+    Path("a.py").write_text(SOURCE)
+    assert redraft("edit", "a.py", "-i", "rename value_7", answer=EDITED + FENCE).code == 0
+    return redraft
+
+
+def test_explain_run_shows_every_token_of_the_last_run(
+    recorded: Redraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "1000")
+    done = recorded("explain-run")
+    assert done.code == 0
+    assert "edit: a.py: rename value_7" in done.out
+    assert "ended by stop; exact" in done.out
+    steps = done.out.partition("own\n")[2].partition("drafter  proposed")[0]
+    tokens = "".join(line.split()[-1] for line in steps.splitlines())
+    # the target's own tokens and accepted drafts are the output; rejected ones stand among them
+    assert all(line.replace(" ", "·") + "⏎" in tokens for line in EDITED.splitlines()[:7])
+    assert "proposed" in done.out
+
+
+def test_explain_run_in_colour_strikes_what_was_rejected(
+    recorded: Redraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    done = recorded("explain-run")
+    assert "\x1b[32m" in done.out  # green: accepted
+    assert "\x1b[9;31m" in done.out  # red and struck out: rejected
+    assert "\x1b[1m" in done.out  # bold: the target's own
+
+
+def test_explain_run_as_json_holds_the_steps(recorded: Redraft) -> None:
+    (run_id,) = recorded("explain-run", "--list").out.split()[:1]
+    found = recorded("explain-run", run_id[:12], "--json").json
+    assert (found["id"], found["header"]["kind"]) == (run_id, "edit")
+    pieces = [choice["piece"] for step in found["steps"] for choice in step["choices"]]
+    assert "".join(pieces).startswith(EDITED)
+
+
+def test_doctor_finds_a_usable_engine_in_order(redraft: Redraft) -> None:
+    done = redraft("doctor")
+    assert done.code == 0
+    assert "2 or more tokens; checked just now" in " ".join(done.out.split())
+    assert "▇" in done.out
+    assert "REDRAFT_ENGINE" in done.out
+    found = redraft("doctor", "--json", "--measure").json
+    assert found["problem"] is None
+    assert found["measured"]["invariant_from"] == 2
+    assert set(found["measured"]["milliseconds_by_rows"]) >= {"1", "2", "64"}
+
+
+def test_doctor_says_what_is_wrong_with_code_3(redraft: Redraft) -> None:
+    done = redraft("doctor", "--engine", "ik")
+    assert done.code == 3
+    assert "redraft models pull qwen2.5-coder-1.5b" in done.err
+    found = redraft("doctor", "--engine", "ik", "--json")
+    assert (found.code, found.json["measured"]) == (3, None)
+    assert "redraft models pull" in found.json["problem"]
+
+
+def test_config_says_where_each_value_comes_from(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("redraft.toml").write_text("seed = 4\ntop_k = 9\n")
+    monkeypatch.setenv("REDRAFT_TOP_K", "7")
+    found = redraft("config", "--json", "--temperature", "0.5").json
+    assert (found["seed"]["value"], found["seed"]["origin"]) == (
+        4,
+        str(Path.cwd() / "redraft.toml"),
+    )
+    assert (found["top_k"]["value"], found["top_k"]["origin"]) == (7, "REDRAFT_TOP_K")
+    assert (found["temperature"]["value"], found["temperature"]["origin"]) == (
+        0.5,
+        "--temperature",
+    )
+    assert found["min_p"]["origin"] == "default"
+    assert "REDRAFT_TOP_K" in redraft("config").out
+
+
+def test_models_list_says_what_is_here(redraft: Redraft, tmp_path: Path) -> None:
+    models = tmp_path / "home" / "models"
+    models.mkdir(parents=True)
+    listed = json.loads(redraft("models", "list", "--json").out)
+    assert {model["state"] for model in listed} == {"absent"}
+    Path(listed[0]["path"]).write_bytes(b"too short")
+    Path(listed[1]["path"]).with_suffix(".partial").mkdir()
+    states = [model["state"] for model in json.loads(redraft("models", "list", "--json").out)]
+    assert states == ["damaged", "partial"]
+    assert "damaged" in redraft("models", "list").out
+
+
+def test_corpus_is_built_shown_and_cleared(redraft: Redraft) -> None:
+    Path("a.py").write_text(SOURCE * 20)
+    assert "no indexes yet" in redraft("corpus", "status").err
+    done = redraft("corpus", "build", "--no-corpus-packages", "--json")
+    assert done.code == 0
+    assert done.json[0]["files"] == 1
+    found = redraft("corpus", "status", "--json").json
+    assert [(index["segment"], index["language"]) for index in found["indexes"]] == [
+        ("project", "python")
+    ]
+    assert "python" in redraft("corpus", "status").out
+    assert "written: nothing new" in redraft("corpus", "build", "--no-corpus-packages").err
+    assert redraft("corpus", "clear").code == 0
+    assert redraft("corpus", "status", "--json").json["indexes"] == []
+    assert "nothing to clear" in redraft("corpus", "clear").err
+
+
+COMMANDS = [
+    ("edit",),
+    ("complete",),
+    ("generate",),
+    ("explain-run",),
+    ("doctor",),
+    ("config",),
+    ("models", "list"),
+    ("models", "pull"),
+    ("models", "path"),
+    ("models", "verify"),
+    ("corpus", "build"),
+    ("corpus", "status"),
+    ("corpus", "clear"),
+]
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_every_help_has_an_example(redraft: Redraft, command: tuple[str, ...]) -> None:
+    done = redraft(*command, "--help")
+    assert done.code == 0
+    assert f"Example: redraft {' '.join(command)}" in " ".join(done.out.split())
+
+
+def test_the_version_and_an_empty_command_line(redraft: Redraft) -> None:
+    assert redraft("--version").out.startswith("redraft 0.")
+    done = redraft()
+    assert (done.code, done.err) == (2, "")
+    assert "Usage: redraft" in done.out
+
+
+def test_a_bug_is_one_line_unless_debug_asks_for_more(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(_: object) -> None:
+        raise ZeroDivisionError("two\nlines")
+
+    monkeypatch.setattr("redraft.terminal.weights.list_models", broken)
+    done = redraft("models", "list")
+    assert done.code == cli.INTERNAL_ERROR
+    assert done.err.startswith("redraft: internal error: ZeroDivisionError: two lines; run again")
+    assert len(done.err.splitlines()) == 1
+    assert "Traceback" in redraft("--debug", "models", "list").err
+
+
+def test_nothing_can_command_the_terminal() -> None:
+    every = "".join(map(chr, range(0x100)))
+    assert all(letter.isprintable() or letter in "\n\t\xa0\xad" for letter in visible(every))
+    assert visible("a\tb\n") == "a\tb\n"
