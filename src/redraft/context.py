@@ -34,13 +34,14 @@ def edit_prompt(
 ) -> Prompt:
     """Asks for the whole file again, changed as instructed.
 
-    The answer is opened with the code fence, so it starts with the file's first token, and ends
+    The file stands before the instruction: small models then carry out more of the bench's edits,
+    and a second instruction for the same file finds it in the KV cache. The answer is opened with the code fence, so it starts with the file's first token, and ends
     with the closing fence, which is longer than any run of backquotes in the file.
     """
     fence = _fence(text + instruction)
     question = (
-        f"Edit the file `{name}` as follows: {instruction.strip()}\n\n"
-        f"{fence}{language}\n{_with_newline(text)}{fence}"
+        f"The file `{name}`:\n\n{fence}{language}\n{_with_newline(text)}{fence}\n\n"
+        f"Edit it as follows: {instruction.strip()}"
     )
     return _fenced_answer(metadata, tokenizer, (_EDIT, question), fence, language, text)
 
