@@ -67,8 +67,9 @@ def write_json(value: object) -> None:
     """One JSON object on one line to stdout."""
     import orjson
 
+    options = orjson.OPT_APPEND_NEWLINE | orjson.OPT_NON_STR_KEYS
     sys.stdout.flush()
-    sys.stdout.buffer.write(orjson.dumps(value, _jsonable, orjson.OPT_APPEND_NEWLINE))
+    sys.stdout.buffer.write(orjson.dumps(value, _jsonable, options))
     sys.stdout.buffer.flush()
 
 
