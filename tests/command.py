@@ -50,7 +50,7 @@ def make_redraft(
     monkeypatch.setenv("REDRAFT_ENGINE", "fake")
 
     def redraft(*arguments: str, answer: str = "", stdin: bytes = b"") -> Finished:
-        Script.answer, Script.slow = answer.encode(), 0.0
+        Script.answer = answer.encode()
         monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capfd.readouterr()
         code = cli.run(arguments)

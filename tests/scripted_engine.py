@@ -21,14 +21,13 @@ from redraft.errors import Cancelled
 from redraft.protocols import Logits
 
 TURN, END, MIDDLE = 257, 258, 261
-_CALIBRATION = 80
-"""Tokens that measuring an engine uses at most; its sequences have no answer in them."""
 
 
 class Script:
-    """The answer of the next run, and seconds per token."""
+    """The answer of the next run, and seconds that a token of the prompt and of the answer take."""
 
     answer: bytes = b""
+    slow_prompt: float = 0.0
     slow: float = 0.0
 
 
@@ -62,8 +61,8 @@ class ScriptedSequence:
         logits = np.zeros((rows, ScriptedEngine.vocab_size), np.float32)
         for position, token in enumerate(tokens):
             self._tokens.append(int(token))
-            if Script.slow and before + len(tokens) > _CALIBRATION:
-                time.sleep(Script.slow)
+            if self._tokens[0] == TURN:  # not while the engine is measured
+                time.sleep(Script.slow if rows else Script.slow_prompt)
             if cancelled is not None and cancelled():
                 del self._tokens[before:]
                 raise Cancelled("cancelled")
@@ -110,13 +109,16 @@ ENTRY = Entry("scripted_engine:open_scripted")
 
 def main() -> None:
     """The program with this engine as `fake`, for tests that need a process of their own."""
-    from redraft.cli import main as program
+    from redraft.__main__ import main as program
 
     Script.answer = os.environ["SCRIPT_ANSWER"].encode()
     Script.slow = float(os.environ.get("SCRIPT_SLOW", "0"))
+    Script.slow_prompt = float(os.environ.get("SCRIPT_SLOW_PROMPT", "0"))
     engines.BUILT_IN["fake"] = ENTRY
     program()
 
 
 if __name__ == "__main__":
-    main()
+    import scripted_engine  # the module that the registry will import, which is not this one
+
+    scripted_engine.main()

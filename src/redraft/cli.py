@@ -17,11 +17,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
-from redraft.errors import Cancelled, RedraftError
+from redraft.errors import RedraftError
 from redraft.terminal.flags import Flags, with_settings
 from redraft.terminal.screen import say
 
@@ -306,33 +306,38 @@ if importlib.util.find_spec("redraft.bench.cli") is not None:
         )
 
 
-def main() -> None:
-    """The program."""
-    sys.exit(run(sys.argv[1:]))
-
-
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code. Never raises but what --debug asks for."""
-    state = State()
-    for stream in (sys.stdout, sys.stderr):
+    state, stdout = State(), sys.stdout
+    for stream in (stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # whatever the locale cannot show
     signal.signal(signal.SIGTERM, _interrupt)
     try:
         code = app(list(arguments), obj=state, standalone_mode=False, prog_name="redraft")
         sys.stdout.flush()
+        if code == INTERRUPTED:  # what typer makes of KeyboardInterrupt
+            say("redraft: interrupted")
         return code if isinstance(code, int) else 0
-    except (KeyboardInterrupt, Cancelled) as error:
-        text = str(error) if isinstance(error, Cancelled) else ""
-        return _failed(state, error, text or "interrupted; no file was changed", INTERRUPTED)
+    except (KeyboardInterrupt, typer.Abort) as error:
+        return _failed(state, error, "interrupted", INTERRUPTED)
     except BrokenPipeError:
-        # what is still buffered has nowhere to go; Python would complain about it at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return READER_GONE
+        return _reader_gone(stdout)
+    except SystemExit as leaving:
+        # typer leaves so when the reader of stdout has gone, and puts a wrapper around stdout
+        if sys.stdout is not stdout:
+            return _reader_gone(stdout)
+        return leaving.code if isinstance(leaving.code, int) else 0
     except RedraftError as error:
         return _failed(state, error, str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001  # the last resort before the user
         return _unexpected(state, error)
+
+
+def _reader_gone(stdout: TextIO) -> int:
+    """What is still buffered has nowhere to go; Python would complain about it at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
+    return READER_GONE
 
 
 def _unexpected(state: State, error: Exception) -> int:

@@ -6,6 +6,9 @@ An output that is not whole is never written.
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -89,8 +92,16 @@ def edit(options: EditOptions, settings: Settings) -> int:
     job = Job(work)
     with display() as shown:
         edits = job.do(shown.show)
-    for one in edits:
-        _present(one, options)
+    if not options.as_json:
+        for one in edits:
+            if one.complete:
+                _show(one)
+    with no_interruption():
+        written = [_write(one, options) if one.complete else None for one in edits]
+    for one, place in zip(edits, written, strict=True):
+        if options.as_json:
+            write_json(_as_json(one, place))
+        _say_what_happened(one, place)
     return 0 if all(one.complete for one in edits) else 1
 
 
@@ -128,24 +139,26 @@ def _edit_one(
     )
 
 
-def _present(one: Edited, options: EditOptions) -> None:
-    """Write what is to be written, then show what happened."""
-    applied: str | None = None
-    if one.complete:
-        applied = _write(one, options)
-    if options.as_json:
-        write_json(
-            {
-                "file": as_text(one.name),
-                **report.as_json(one.result),
-                "diff": one.diff(),
-                "changed": one.changed,
-                "written_to": applied and as_text(applied),
-            }
-        )
-    elif one.complete:
-        _show(one)
-    _say_what_happened(one, applied)
+def _as_json(one: Edited, written_to: str | None) -> dict[str, object]:
+    return {
+        "file": as_text(one.name),
+        **report.as_json(one.result),
+        "diff": one.diff(),
+        "changed": one.changed,
+        "written_to": written_to and as_text(written_to),
+    }
+
+
+@contextmanager
+def no_interruption() -> Iterator[None]:
+    """For the moment that writing takes: all files are written, or none is."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 def _write(one: Edited, options: EditOptions) -> str | None:

@@ -87,17 +87,21 @@ class Job(Generic[_Value]):
     def do(self, show: Callable[[Event], None]) -> _Value:
         """Run the work and show its events, in this thread. Returns what the work returns.
 
-        Raises what the work raises; KeyboardInterrupt when the user stopped it.
+        Raises what the work raises, and Cancelled when the user stopped it. Whoever calls this
+        writes files only afterwards, so the message can say that none was changed.
         """
         thread = threading.Thread(target=self._in_thread, name="redraft-work", daemon=True)
         thread.start()
         try:
             while (event := self._events.get()) is not None:
                 show(event)
+            thread.join()
+        except KeyboardInterrupt:
+            self._stop(thread)
+            raise Cancelled("interrupted; no file was changed") from None
         except BaseException:
             self._stop(thread)
             raise
-        thread.join()
         if self._error is not None:
             raise self._error
         return self._value  # type: ignore[return-value]  # set where there was no error
