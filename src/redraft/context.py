@@ -35,8 +35,9 @@ def edit_prompt(
     """Asks for the whole file again, changed as instructed.
 
     The file stands before the instruction: small models then carry out more of the bench's edits,
-    and a second instruction for the same file finds it in the KV cache. The answer is opened with the code fence, so it starts with the file's first token, and ends
-    with the closing fence, which is longer than any run of backquotes in the file.
+    and a second instruction for the same file finds it in the KV cache. The answer is opened with
+    the code fence, so it starts with the file's first token, and ends with the closing fence,
+    which is longer than any run of backquotes in the file.
     """
     fence = _fence(text + instruction)
     question = (
