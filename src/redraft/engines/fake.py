@@ -117,14 +117,16 @@ class FakeSequence:
         check_rows(rows, len(ids))
         check_room(before, len(ids), engine.context_length)
         logits = np.empty((rows, engine.vocab_size), dtype=np.float32)
-        first_row = len(ids) - rows
-        for position, token in enumerate(ids):
-            if cancelled is not None and cancelled():
-                self.truncate(before)
-                raise Cancelled("the forward was cancelled; the sequence is as it was before")
-            self._append(token, len(ids))
-            if position >= first_row:
-                self._write_logits(logits[position - first_row])
+        try:
+            for position, token in enumerate(ids):
+                if cancelled is not None and cancelled():
+                    raise Cancelled("the forward was cancelled; the sequence is as it was before")
+                self._append(token, len(ids))
+                if position >= len(ids) - rows:
+                    self._write_logits(logits[position - len(ids)])
+        except BaseException:
+            self.truncate(before)
+            raise
         return logits
 
     def truncate(self, length: int) -> None:

@@ -42,7 +42,7 @@ def checked_ids(tokens: Tokens[int], vocab_size: int) -> Ids:
 def check_rows(rows: int, count: int) -> None:
     """Raises BadToken unless `rows` of `count` tokens may be asked for."""
     most = min(MAX_ROWS, count)
-    if not isinstance(rows, (int, np.integer)) or not 0 <= rows <= most:
+    if not _is_integer(rows) or not 0 <= rows <= most:
         raise BadToken(f"{rows} rows of {count} tokens were asked for; 0 … {most} go")
 
 
@@ -57,11 +57,15 @@ def check_room(length: int, count: int, context_length: int) -> None:
 
 def check_cut(length: int, now: int) -> None:
     """Raises BadToken unless a sequence of `now` tokens can be cut to `length`."""
-    if not isinstance(length, (int, np.integer)) or not 0 <= length <= now:
+    if not _is_integer(length) or not 0 <= length <= now:
         raise BadToken(f"cannot truncate a sequence of {now} tokens to {length}")
 
 
 def check_token(token: int, vocab_size: int) -> None:
     """Raises BadToken unless `token` is in the vocabulary."""
-    if not isinstance(token, (int, np.integer)) or not 0 <= token < vocab_size:
+    if not _is_integer(token) or not 0 <= token < vocab_size:
         raise BadToken(f"token {token} is outside 0 … {vocab_size - 1}")
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
