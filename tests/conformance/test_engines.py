@@ -123,14 +123,13 @@ def test_another_text_gives_other_logits(engine: Engine) -> None:
 # --- how a text is cut ----------------------------------------------------------------------
 
 CUTS = {
-    "twos": [2],
-    "sevens": [7],
-    "33": [33],
-    "128": [128],
+    "twos first": [2] * 40 + [512],
+    "twos last": [512, 48] + [2] * 40,
+    "sevens last": [512, 128, 120] + [7] * 20,
     "129": [129],
-    "512": [512],
-    "mixed": [2, 3, 20, 21, 40, 41, 64, 5, 100, 17, 250],
+    "mixed": [2, 3, 20, 21, 40, 41, 64, 5, 100, 33, 250],
 }
+"""Sizes of the pieces of a prompt, in turn."""
 
 
 def after_pieces(engine: Engine, tokens: list[int], sizes: list[int], probe: list[int]) -> Logits:
@@ -144,7 +143,7 @@ def after_pieces(engine: Engine, tokens: list[int], sizes: list[int], probe: lis
 
 @pytest.mark.parametrize(
     ("count", "names"),
-    [(640, ["twos", "33", "512", "mixed"]), (900, ["sevens", "128", "129", "mixed"])],
+    [(640, ["twos first", "twos last", "mixed"]), (900, ["sevens last", "129"])],
 )
 def test_a_prompt_may_come_in_pieces(engine: Engine, count: int, names: list[str]) -> None:
     tokens, probe = text(engine, count, seed=count), text(engine, 16, seed=5)
