@@ -49,9 +49,13 @@ def make_redraft(
     monkeypatch.setenv("REDRAFT_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("REDRAFT_ENGINE", "fake")
 
-    def redraft(*arguments: str, answer: str = "", stdin: bytes = b"") -> Finished:
+    def redraft(
+        *arguments: str, answer: str = "", stdin: bytes | io.TextIOWrapper | None = b""
+    ) -> Finished:
         Script.answer = answer.encode()
-        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(stdin)))
+        if isinstance(stdin, bytes):
+            stdin = io.TextIOWrapper(io.BytesIO(stdin))
+        monkeypatch.setattr("sys.stdin", stdin)
         capfd.readouterr()
         code = cli.run(arguments)
         printed = capfd.readouterr()

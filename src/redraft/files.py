@@ -73,7 +73,7 @@ def read(path: Path, limit: int = LARGEST_FILE) -> SourceFile:
     """
     name = _shown(path)
     try:
-        with path.open("rb") as file:
+        with open(path, "rb", opener=_open_without_waiting) as file:  # opener
             mode = os.fstat(file.fileno()).st_mode
             if not stat.S_ISREG(mode):
                 raise InputError(f"{name} is not a regular file; give a text file")
@@ -89,6 +89,11 @@ def read(path: Path, limit: int = LARGEST_FILE) -> SourceFile:
     if len(data) > limit:
         raise InputError(f"{name} is longer than {limit:,} bytes; give a smaller file")
     return parse(data, name)
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Opening a named pipe would wait for a writer, and it is refused afterwards anyway."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def parse(data: bytes, name: str = "standard input") -> SourceFile:

@@ -13,7 +13,7 @@ from redraft.errors import UsageError
 from redraft.terminal import report
 from redraft.terminal.inputs import parse_place, read_input, require_writable, split_at
 from redraft.terminal.job import Job
-from redraft.terminal.languages import language_of
+from redraft.terminal.languages import chosen_language
 from redraft.terminal.progress import display
 from redraft.terminal.screen import as_text, say, write_data, write_json
 
@@ -48,7 +48,7 @@ def complete(options: CompleteOptions, settings: Settings) -> int:
 
     place = parse_place(options.place)
     prefix, suffix = split_at(read_input(place.name).text, place)
-    language = options.language or language_of(place.name)
+    language = chosen_language(options.language, place.name)
     request = CompleteRequest(prefix, suffix, language, options.single_line)
     result = _answer(
         f"completing {options.place}", lambda session: session.complete(request), settings
@@ -69,7 +69,7 @@ def generate(options: GenerateOptions, settings: Settings) -> int:
         raise UsageError("the instruction is empty; say what to write")
     if options.output is not None:
         require_writable(options.output)
-    language = options.language or (language_of(options.output.name) if options.output else "")
+    language = chosen_language(options.language, options.output.name if options.output else "")
     request = GenerateRequest(options.instruction, language)
     result = _answer("generating", lambda session: session.generate(request), settings)
     whole = result.finish_reason == "stop"

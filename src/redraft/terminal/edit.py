@@ -20,7 +20,7 @@ from redraft.terminal import report
 from redraft.terminal.diff import coloured, unified_diff
 from redraft.terminal.inputs import STDIN, read_input, require_writable
 from redraft.terminal.job import Job
-from redraft.terminal.languages import language_of
+from redraft.terminal.languages import chosen_language
 from redraft.terminal.progress import display
 from redraft.terminal.screen import as_text, data_console, say, write_data, write_json
 
@@ -109,6 +109,7 @@ def _require_sensible(options: EditOptions) -> None:
     names = options.names
     if not options.instruction.strip():
         raise UsageError("the instruction is empty; say with -i what to change")
+    chosen_language(options.language, "")
     if options.output is not None and (options.apply or len(names) > 1):
         raise UsageError("--output takes one file and goes without --apply")
     if STDIN in names and options.apply:
@@ -126,7 +127,7 @@ def _edit_one(
 
     assert isinstance(session, Session)
     job.check()
-    language = options.language or language_of(name)
+    language = chosen_language(options.language, name)
     shown = "file" if name == STDIN else Path(name).name
     request = EditRequest(source.text, options.instruction, shown, language)
     result = job.follow(f"editing {name}", session.edit(request))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import PurePath
+
+from redraft.errors import UsageError
 
 _OTHERS = {
     ".json": "json",
@@ -15,6 +18,14 @@ _OTHERS = {
     ".xml": "xml",
 }
 _WHOLE_NAMES = {"makefile": "makefile", "dockerfile": "dockerfile"}
+
+
+def chosen_language(given: str, name: str) -> str:
+    """What `--lang` says, else what the file's name tells. Raises UsageError for what is no word:
+    it stands behind a code fence in the prompt, where a line end or a backquote would break it."""
+    if given and not re.fullmatch(r"[\w.#+-]{1,40}", given):
+        raise UsageError(f"--lang is {given!r}; it must be one word such as python")
+    return given or language_of(name)
 
 
 def language_of(name: str) -> str:
