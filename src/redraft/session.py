@@ -101,10 +101,10 @@ class Session:
             self._small = load(_loading(settings, settings.small_model), say).engine
         self._curve = CostCurve(self.loaded.calibration.seconds_by_rows)
         self.drafters: tuple[Drafter, ...] = ()
-        self.forget()
-        self._policy_for(settings.policy)
         self._sequence: Sequence | None = None
         self._cached: list[int] = []
+        self.forget()
+        self._policy_for(settings.policy)
 
     def edit(self, request: EditRequest) -> Run:
         """A run whose result is the edited file's text."""
@@ -143,8 +143,9 @@ class Session:
         room = 1024 + 2 * len(prompt.context.source)
         return self._run("generate", request.instruction, prompt, usual_room=room)
 
-    def forget(self) -> None:
-        """Empty every store: drafters with what they learned, and the prefix cache."""
+    def forget(self, keep_prompt: bool = False) -> None:
+        """Empty every store: drafters with what they learned, corrections of the cost curve, and
+        the prefix cache, unless `keep_prompt` asks for that to stay (it saves time only)."""
         resources = drafter_registry.Resources(
             tokenizer=self.loaded.tokenizer,
             corpus=self.settings.corpus_directory,
@@ -153,7 +154,8 @@ class Session:
         names = self.settings.drafters
         self.drafters = tuple(drafter_registry.build(name, resources) for name in names)
         self._curve = CostCurve(self.loaded.calibration.seconds_by_rows)
-        self._cached = []
+        if not keep_prompt:
+            self._cached = []
 
     def close(self) -> None:
         """Free the weights."""
