@@ -141,3 +141,12 @@ def test_a_run_is_recorded_unless_told_not_to(redraft: Redraft, file: Path, tmp_
     done = redraft("edit", "a.py", *ASK, "--json", answer=RENAMED + FENCE)
     (record,) = (tmp_path / "home" / "runs").iterdir()
     assert record.name == done.json["run_id"] + ".jsonl"
+
+
+def test_a_run_that_cannot_be_recorded_still_edits_and_says_so(
+    redraft: Redraft, file: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "home").write_text("in the way")
+    done = redraft("edit", "a.py", *ASK, "--apply", answer=RENAMED + FENCE)
+    assert (done.code, file.read_text()) == (0, RENAMED)
+    assert "this run could not be recorded" in done.err

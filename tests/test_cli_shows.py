@@ -64,6 +64,13 @@ def test_explain_run_as_json_holds_the_steps(recorded: Redraft) -> None:
     assert "".join(pieces).startswith(EDITED)
 
 
+def test_a_damaged_record_does_not_hide_the_others(recorded: Redraft, tmp_path: Path) -> None:
+    (tmp_path / "home" / "runs" / "19990101-000000.jsonl").write_text("{}\n")
+    lines = recorded("explain-run", "--list").out.splitlines()
+    assert "is damaged in line 1" in lines[0]
+    assert lines[1].endswith("a.py: rename value_7")
+
+
 def test_doctor_finds_a_usable_engine_in_order(redraft: Redraft) -> None:
     done = redraft("doctor")
     assert done.code == 0

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redraft.cost import measure_cost
+from redraft.errors import InputError
 from redraft.files import write_atomically
 from redraft.invariance import Invariance, measure_invariance
 from redraft.protocols import Engine
@@ -85,7 +86,10 @@ def store_calibration(directory: Path, key: CalibrationKey, calibration: Calibra
         "mismatch_rate": calibration.invariance.mismatch_rate,
         "seconds_by_rows": calibration.seconds_by_rows,
     }
-    directory.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{directory} cannot be made: {error.strerror}") from None
     write_atomically(_path(directory, description), json.dumps(content, indent=1).encode())
 
 

@@ -17,6 +17,7 @@ from redraft.calibration import (
     load_calibration,
     store_calibration,
 )
+from redraft.errors import InputError
 from redraft.models import (
     CATALOGUE,
     Metadata,
@@ -95,7 +96,10 @@ def load(loading: Loading, notify: Notify) -> Loaded:
     if calibration is None:
         notify("measuring this machine (once)", None)
         calibration = calibrate(opened.engine)
-        store_calibration(directory, key, calibration)
+        try:
+            store_calibration(directory, key, calibration)
+        except InputError as error:  # measuring again next time costs seconds, failing costs all
+            notify(f"the measurement is not kept: {error}", None)
     known = [model.sha256 for model in CATALOGUE if is_marked(path, model.sha256)]
     return Loaded(
         opened.engine,

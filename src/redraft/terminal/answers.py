@@ -57,7 +57,7 @@ def complete(options: CompleteOptions, settings: Settings) -> int:
         write_json({"place": as_text(options.place), **report.as_json(result)})
     else:
         write_data(_with_newline_for_eyes(result.text))
-    say(report.summary(result))
+    report.say_summary(result, settings)
     return 0
 
 
@@ -82,7 +82,7 @@ def generate(options: GenerateOptions, settings: Settings) -> int:
         write_data(result.text)
     if not whole:
         say(f"redraft: the output is not whole: {report.INCOMPLETE[result.finish_reason]}")
-    say(report.summary(result))
+    report.say_summary(result, settings)
     return 0 if whole else 1
 
 

@@ -102,6 +102,7 @@ def edit(options: EditOptions, settings: Settings) -> int:
         if options.as_json:
             write_json(_as_json(one, place))
         _say_what_happened(one, place)
+        report.say_summary(one.result, settings)
     return 0 if all(one.complete for one in edits) else 1
 
 
@@ -201,4 +202,3 @@ def _say_what_happened(one: Edited, applied: str | None) -> None:
         say(f"{one.name}: nothing to change")
     elif applied is not None:
         say(f"{applied}: written")
-    say(report.summary(one.result))

@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+from redraft.terminal.screen import say
+
 if TYPE_CHECKING:
+    from redraft.config import Settings
     from redraft.session import Result
 
 INCOMPLETE = {
@@ -18,7 +21,15 @@ INCOMPLETE = {
 """Why an output is not whole, and what to do, by finish reason."""
 
 
-def summary(result: Result) -> str:
+def say_summary(result: Result, settings: Settings) -> None:
+    """Say what a run brought, and that it is not recorded where it should have been."""
+    say(_summary(result))
+    if settings.record and result.run_id is None:
+        folder = settings.runs_folder
+        say(f"this run could not be recorded in {folder}; make room there, or use --no-record")
+
+
+def _summary(result: Result) -> str:
     """Tokens, time, speed, acceptance and exactness, on one line."""
     count = result.statistics
     seconds = count.decode_seconds

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from redraft import runs
 from redraft.decode import FILLER
+from redraft.errors import InputError
 from redraft.runs import RecordedStep, RunRecord
 from redraft.terminal.screen import data_console, visible, write_json
 
@@ -35,10 +36,14 @@ def explain_run(run: str | None, directory: Path, as_json: bool) -> None:
 
 
 def list_runs(directory: Path) -> None:
-    """One line per record, the newest last. Raises InputError for a damaged one."""
+    """One line per record, the newest last; for a damaged one it says so."""
     console = data_console()
     for name in runs.list_runs(directory):
-        record = runs.read(name, directory)
+        try:
+            record = runs.read(name, directory)
+        except InputError as error:
+            console.print(visible(f"{name}  {error}"))
+            continue
         ended = record.outcome.finish_reason if record.outcome else "interrupted"
         title = record.header.title.replace("\n", " ")
         console.print(f"{name}  {record.header.kind:8}  {ended:11}  {visible(title)[:80]}")
