@@ -31,7 +31,7 @@ $(DEV): pyproject.toml | .venv/bin/pip
 	@$(BIN)/pip install $(PIP_QUIET) -e '.[dev]'
 	@touch $@ $(RUN)
 
-DEMO := Add a docstring to every method of the class Inventory.
+DEMO := Add type hints to all functions and methods.
 
 demo: $(RUN)
 	@$(BIN)/redraft models pull
