@@ -7,8 +7,6 @@ the output went away. Nothing heavy is imported before a command runs.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import io
 import os
 import signal
@@ -290,20 +288,19 @@ def corpus_clear() -> None:
     corpus.clear(load_settings())
 
 
-if importlib.util.find_spec("redraft.bench.cli") is not None:
+@app.command(
+    "bench",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    epilog="Example: redraft bench edits --sample 8",
+)
+def bench(context: typer.Context) -> None:
+    """Measure speed and exactness on real tasks; the figures that are published."""
+    from redraft.bench.cli import app as bench_app
 
-    @app.command(
-        "bench",
-        add_help_option=False,
-        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
-        epilog="Example: redraft bench edits --sample 8",
+    raise typer.Exit(
+        bench_app(list(context.args), prog_name="redraft bench", standalone_mode=False)
     )
-    def bench(context: typer.Context) -> None:
-        """Measure speed and exactness on real tasks; the figures that are published."""
-        bench_app: typer.Typer = importlib.import_module("redraft.bench.cli").app
-        raise typer.Exit(
-            bench_app(list(context.args), prog_name="redraft bench", standalone_mode=False)
-        )
 
 
 def run(arguments: Sequence[str]) -> int:
