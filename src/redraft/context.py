@@ -44,19 +44,22 @@ def edit_prompt(
         f"The file `{name}`:\n\n{fence}{language}\n{_with_newline(text)}{fence}\n\n"
         f"Edit it as follows: {instruction.strip()}"
     )
-    return _fenced_answer(metadata, tokenizer, (_EDIT, question), fence, language, text)
+    # the answer ends as the fenced file does, so the closing fence is part of what to copy
+    source = _with_newline(text) + fence
+    return _fenced_answer(metadata, tokenizer, (_EDIT, question), fence, language, source)
 
 
 def generate_prompt(
     metadata: Metadata, tokenizer: Tokenizer, instruction: str, language: str, source: str = ""
 ) -> Prompt:
-    """Asks for code by instruction; `source` is code that the answer is expected to repeat."""
+    """Asks for code by instruction; `source` is code that the answer is expected to begin with."""
     fence = _fence(instruction + source)
     wanted = f" Use {language}." if language and not source else ""
     question = instruction.strip() + wanted
     if source:
         question += f"\n\n{fence}{language}\n{_with_newline(source)}{fence}"
-    return _fenced_answer(metadata, tokenizer, (_GENERATE, question), fence, language, source)
+    messages = (_GENERATE, question)
+    return _fenced_answer(metadata, tokenizer, messages, fence, language, _with_newline(source))
 
 
 def complete_prompt(
@@ -79,15 +82,8 @@ def _fenced_answer(
     system, user = messages
     segments = render_chat(metadata, [Message("system", system), Message("user", user)])
     tokens = encode_segments(tokenizer, segments) + tokenizer.encode(f"{fence}{language}\n")
-    return Prompt(
-        # the answer ends as the fenced source does, so the closing fence is part of what to copy
-        DraftContext(
-            tuple(tokens),
-            tuple(tokenizer.encode(_with_newline(source) + fence)) if source else (),
-            language=language,
-        ),
-        stop=(f"\n{fence}",),
-    )
+    context = DraftContext(tuple(tokens), tuple(tokenizer.encode(source)), language=language)
+    return Prompt(context, stop=(f"\n{fence}",))
 
 
 def _fence(text: str) -> str:

@@ -55,17 +55,19 @@ class CostPolicy:
     With S_i the product of the first i survivals and C(rows) the cost curve, a draft of n tokens
     is worth 1 + S_1 + … + S_n tokens for C(n + 1) seconds and the time to draft it. The best
     average over a run is reached by maximising tokens - rate · seconds, where rate is the tokens
-    per second the run reaches (renewal reward; Dinkelbach's transform of the ratio). `fewest` is
-    the smallest number of tokens a forward may have: with 2, the first token costs nothing more.
+    per second the run reaches (renewal reward; Dinkelbach's transform of the ratio). Where the
+    draft at hand promises a better ratio than the run reaches, the best ratio decides: text like
+    it will follow, and what is not drafted now is drafted then. `fewest` is the smallest number of
+    tokens a forward may have: with 2, the first token costs nothing more.
 
     A drafter that takes noticeable time, such as a small model, is asked only where its tokens
     are expected to pay for it too.
     """
 
-    def __init__(self, curve: CostCurve, fewest: int = 1, longest: int = MAX_ROWS - 1) -> None:
+    def __init__(self, curve: CostCurve, fewest: int = 1) -> None:
         self._curve = curve
         self._fewest = max(1, fewest)
-        self._longest = min(longest, MAX_ROWS - 1)
+        self._longest = _efficient_rows(curve.table()) - 1
         self._pace: dict[str, _Pace] = {}
         self._tokens = self._seconds = 0.0
 
@@ -80,7 +82,8 @@ class CostPolicy:
         """The composed draft, cut where another row no longer pays."""
         limit = min(self._longest, room)
         costs = self._curve.table()
-        rate = self._tokens / self._seconds
+        # after a slow spell the run's rate is below plain's, which would let bad drafts pay
+        rate = max(self._tokens / self._seconds, 1.0 / costs[self._fewest - 1])
         slow = [drafter for drafter in drafters if self._is_slow(drafter, costs[0])]
         fast = [drafter for drafter in drafters if drafter not in slow]
         best, best_gain = self._cut(compose(fast, limit, self._ask), costs, rate)
@@ -95,17 +98,25 @@ class CostPolicy:
 
     def _cut(self, draft: Draft, costs: Tokens[float], rate: float) -> tuple[Draft, float]:
         """The best prefix of `draft`, and its tokens - rate · seconds."""
-        best_gain, best_count = float("-inf"), 0
-        survival, tokens = 1.0, 1.0
         least = min(self._fewest - 1, len(draft))
+        survival, tokens = 1.0, 1.0
+        best_gain, by_gain = float("-inf"), 0
+        best_ratio, by_ratio, gain_there = 0.0, 0, 0.0
         for count in range(len(draft) + 1):
             if count:
-                survival *= draft.survival[count - 1]
+                survival *= draft.survival[count - 1] * _CAUTION
                 tokens += survival
-            gain = tokens - rate * costs[max(count, self._fewest - 1)]
-            if count >= least and gain > best_gain:
-                best_gain, best_count = gain, count
-        return draft.first(best_count), best_gain
+            if count < least:
+                continue
+            cost = costs[max(count, self._fewest - 1)]
+            gain = tokens - rate * cost
+            if gain > best_gain:
+                best_gain, by_gain = gain, count
+            if tokens / cost > best_ratio:
+                best_ratio, by_ratio, gain_there = tokens / cost, count, gain
+        if best_ratio > rate:
+            return draft.first(by_ratio), gain_there
+        return draft.first(by_gain), best_gain
 
     def _is_slow(self, drafter: Drafter, plain: float) -> bool:
         pace = self._pace.get(drafter.name)
@@ -130,8 +141,19 @@ _USUAL_RATE = 1.3
 """Tokens per plain step to begin with: replayed edits, functions and completions were fastest
 with 1.2 to 1.5, and lost at most 1 % with 0.85 or 1.8."""
 _USUAL_STEPS = 128
+_CAUTION = 0.995
+"""Factor on every survival. A long draft that breaks early costs more than one that holds wins,
+so an estimate must be a little better than right; 0.99 to 1 replay alike, 0.98 loses 1 %."""
+_EFFICIENT = 1.05
 _SLOW = 0.05
 """Share of a plain step from which on a drafter's time for one token is weighed."""
+
+
+def _efficient_rows(costs: Tokens[float]) -> int:
+    """The fewest rows whose cost per row is within 5 % of the best: a longer forward only risks
+    more, as what is not drafted now costs no more in the next one."""
+    each = [cost / (number + 1) for number, cost in enumerate(costs)]
+    return 1 + next(i for i, cost in enumerate(each) if cost <= _EFFICIENT * min(each))
 
 
 class _Pace:
