@@ -117,6 +117,5 @@ def _ended(verdict: Verdict, plan: Plan, output: list[int]) -> tuple[Verdict, En
         end = End(plan.room, "length")
     if end is None:
         return verdict, None
-    del output[end.length :]
     choices = verdict.choices[: end.length - start]
     return replace(verdict, accepted=min(verdict.accepted, len(choices)), choices=choices), end
