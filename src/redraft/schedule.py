@@ -82,8 +82,7 @@ class CostPolicy:
         """The composed draft, cut where another row no longer pays."""
         limit = min(self._longest, room)
         costs = self._curve.table()
-        # after a slow spell the run's rate is below plain's, which would let bad drafts pay
-        rate = max(self._tokens / self._seconds, 1.0 / costs[self._fewest - 1])
+        rate = self._tokens / self._seconds
         slow = [drafter for drafter in drafters if self._is_slow(drafter, costs[0])]
         fast = [drafter for drafter in drafters if drafter not in slow]
         best, best_gain = self._cut(compose(fast, limit, self._ask), costs, rate)

@@ -1,0 +1,87 @@
+"""The cost curve."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft.cost import MEASURED_ROWS, CostCurve, measure_cost
+from redraft.engines.fake import FakeEngine
+from redraft.protocols import MAX_ROWS
+
+seconds = st.floats(1e-4, 10.0)
+measured = st.dictionaries(st.integers(1, MAX_ROWS), seconds, min_size=1)
+SHAPE = {1: 1.0, 2: 1.2, 4: 2.0, 8: 3.4, 16: 6.0}
+
+
+@given(measured)
+def test_holds_what_was_measured_and_lies_between_elsewhere(curve: dict[int, float]) -> None:
+    cost = CostCurve(curve)
+    table = cost.table()
+    assert len(table) == MAX_ROWS
+    for rows in range(1, MAX_ROWS + 1):
+        assert table[rows - 1] == pytest.approx(cost.seconds(rows))
+        if rows in curve:
+            assert cost.seconds(rows) == pytest.approx(curve[rows])
+        below = [count for count in curve if count <= rows]
+        above = [count for count in curve if count >= rows]
+        if below and above:
+            ends = (curve[max(below)], curve[min(above)])
+            assert min(ends) * 0.999 <= cost.seconds(rows) <= max(ends) * 1.001
+    last = max(curve)
+    assert cost.seconds(MAX_ROWS) == pytest.approx(curve[last] * MAX_ROWS / last)
+
+
+@given(measured, st.lists(st.tuples(st.integers(-1, 70), st.floats(-1, 100)), max_size=40))
+def test_stays_positive_and_finite_whatever_is_observed(
+    curve: dict[int, float], observed: list[tuple[int, float]]
+) -> None:
+    cost = CostCurve(curve)
+    for rows, took in observed:
+        cost.observe(rows, took)
+    assert all(np.isfinite(value) and value > 0 for value in cost.table())
+
+
+def test_nonsense_is_not_observed() -> None:
+    cost = CostCurve(SHAPE)
+    before = cost.table()
+    for rows, took in ((0, 1.0), (65, 1.0), (4, 0.0), (4, -1.0)):
+        cost.observe(rows, took)
+    assert cost.table() == before
+
+
+def test_follows_the_speed_of_the_machine() -> None:
+    cost = CostCurve(SHAPE)
+    for step in range(80):
+        rows = (1, 4, 8)[step % 3]
+        cost.observe(rows, 3.0 * SHAPE[rows])
+    for rows, took in SHAPE.items():
+        assert cost.seconds(rows) == pytest.approx(3.0 * took, rel=0.15)
+
+
+def test_learns_that_one_row_count_is_dearer_than_measured() -> None:
+    cost = CostCurve(SHAPE)
+    for _ in range(300):
+        cost.observe(4, 1.3 * SHAPE[4])
+        cost.observe(1, SHAPE[1])
+        cost.observe(8, SHAPE[8])
+    assert 1.1 < cost.seconds(4) / SHAPE[4] < 1.4
+    assert 0.8 < cost.seconds(1) / SHAPE[1] < 1.05
+
+
+def test_one_slow_forward_changes_little() -> None:
+    cost = CostCurve(SHAPE)
+    before = cost.table()
+    cost.observe(4, 500.0)
+    assert all(new < 1.3 * old for new, old in zip(cost.table(), before, strict=True))
+
+
+def test_measures_each_row_count_and_leaves_the_sequence() -> None:
+    sequence = FakeEngine().open_sequence()
+    sequence.evaluate([1, 2, 3], rows=0)
+    measured = measure_cost(sequence, 264)
+    assert sorted(measured) == list(MEASURED_ROWS)
+    assert all(value > 0 for value in measured.values())
+    assert sequence.length == 3
