@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from command import FENCE, Redraft, make_redraft
 from redraft import cli
+from redraft.config import load_settings
+from redraft.drafters.corpus import build
+from redraft.terminal import corpus
 from redraft.terminal.screen import visible
 
 SOURCE = "".join(f"value_{number} = {number}\n" for number in range(12))
@@ -138,6 +143,35 @@ def test_corpus_is_built_shown_and_cleared(redraft: Redraft) -> None:
     assert redraft("corpus", "clear").code == 0
     assert redraft("corpus", "status", "--json").json["indexes"] == []
     assert "nothing to clear" in redraft("corpus", "clear").err
+    assert "removed" in redraft("corpus", "clear", "--all").err
+    assert "nothing to clear" in redraft("corpus", "clear", "--all").err
+
+
+def test_a_corpus_is_updated_in_the_background_now_and_then(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun: list[Sequence[str]] = []
+    monkeypatch.setattr(build, "start_in_background", lambda command, log: begun.append(command))
+    settings = load_settings({"engine": "ik", "model": "m.gguf"})
+    corpus.update_in_background(settings)
+    (command,) = begun
+    assert command[1:] == [
+        "-P",
+        "-m",
+        "redraft",
+        "corpus",
+        "build",
+        "--model=m.gguf",
+        "--engine=ik",
+    ]
+    settings.corpus_directory.mkdir(parents=True)
+    (settings.corpus_directory / "updated").touch()
+    (settings.corpus_directory / "build.log").write_text("redraft: no room\n")
+    corpus.update_in_background(settings)
+    corpus.update_in_background(dataclasses.replace(settings, drafters=("source",)))
+    corpus.update_in_background(load_settings())  # the fake engine's vocabulary is no model's
+    assert len(begun) == 1
+    assert "last background build: redraft: no room" in redraft("corpus", "status").err
 
 
 COMMANDS = [

@@ -16,7 +16,7 @@ from redraft.cores import available_cores
 from redraft.errors import InputError, RedraftError, UsageError
 
 FUZZ = settings(
-    max_examples=int(os.environ.get("REDRAFT_FUZZ_EXAMPLES", "150")),
+    max_examples=int(os.environ.get("REDRAFT_FUZZ_EXAMPLES", "60")),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
     deadline=None,
 )

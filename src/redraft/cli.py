@@ -280,12 +280,14 @@ def corpus_status(as_json: Json = False) -> None:
 
 
 @corpus_app.command("clear", epilog="Example: redraft corpus clear")
-def corpus_clear() -> None:
+def corpus_clear(
+    every: Annotated[bool, typer.Option("--all", help="Those of all projects.")] = False,
+) -> None:
     """Remove this project's index."""
     from redraft.config import load_settings
     from redraft.terminal import corpus
 
-    corpus.clear(load_settings())
+    corpus.clear(load_settings(), every)
 
 
 @app.command(

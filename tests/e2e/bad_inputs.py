@@ -240,6 +240,10 @@ def page() -> str:
         "What redraft says to each, on stderr behind `redraft: `, and its exit code. `…` stands",
         "for any text. Each row is a test (`tests/e2e/test_bad_inputs.py`), and this page is made",
         "from the same table by `make docs`.",
+        "",
+        "Exit codes: 0 done, 1 done but a check says no (an output that is not whole), 2 bad usage",
+        "or input, 3 model or engine unavailable, 70 an error in redraft itself, 130 interrupted,",
+        "141 the reader of the output went away.",
     ]
     for title, rows in TABLES.items():
         lines += [

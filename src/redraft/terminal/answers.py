@@ -15,7 +15,7 @@ from redraft.terminal.inputs import parse_place, read_input, require_writable, s
 from redraft.terminal.job import Job
 from redraft.terminal.languages import chosen_language
 from redraft.terminal.progress import display
-from redraft.terminal.screen import as_text, say, write_data, write_json
+from redraft.terminal.screen import as_text, say, shortened, write_data, write_json
 
 if TYPE_CHECKING:
     from redraft.config import Settings
@@ -51,7 +51,9 @@ def complete(options: CompleteOptions, settings: Settings) -> int:
     language = chosen_language(options.language, place.name)
     request = CompleteRequest(prefix, suffix, language, options.single_line)
     result = _answer(
-        f"completing {options.place}", lambda session: session.complete(request), settings
+        f"completing {shortened(options.place)}",
+        lambda session: session.complete(request),
+        settings,
     )
     if options.as_json:
         write_json({"place": as_text(options.place), **report.as_json(result)})

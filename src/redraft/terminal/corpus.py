@@ -92,6 +92,9 @@ def status(settings: Settings, as_json: bool) -> None:
         write_json({"directory": settings.corpus_directory, "indexes": list(map(asdict, found))})
         return
     say(f"{settings.corpus_directory}")
+    told = _last_line(settings.corpus_directory / _LOG)
+    if told:
+        say(f"last background build: {told}")
     if not found:
         say("no indexes yet; 'redraft corpus build' makes them")
         return
@@ -105,9 +108,9 @@ def status(settings: Settings, as_json: bool) -> None:
     data_console().print(table)
 
 
-def clear(settings: Settings) -> None:
-    """Remove the indexes of this project. Raises InputError."""
-    directory = settings.corpus_directory
+def clear(settings: Settings, every: bool) -> None:
+    """Remove the indexes of this project, or of every project. Raises InputError."""
+    directory = settings.corpus_directory.parent if every else settings.corpus_directory
     if not directory.is_dir():
         say("there is nothing to clear")
         return
@@ -168,6 +171,15 @@ def _indexes(directory: Path, suffix: str) -> list[IndexFile]:
         built = datetime.fromtimestamp(status.st_mtime).isoformat(" ", "seconds")
         found.append(IndexFile(segment, language, status.st_size, built))
     return found
+
+
+def _last_line(log: Path) -> str:
+    """What the background build said last, so that its failure is seen."""
+    try:
+        lines = log.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return ""
+    return lines[-1] if lines else ""
 
 
 def _told(report: BuildReport) -> str:

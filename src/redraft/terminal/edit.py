@@ -22,7 +22,7 @@ from redraft.terminal.inputs import STDIN, read_input, require_writable
 from redraft.terminal.job import Job
 from redraft.terminal.languages import chosen_language
 from redraft.terminal.progress import display
-from redraft.terminal.screen import as_text, data_console, say, write_data, write_json
+from redraft.terminal.screen import as_text, data_console, say, shortened, write_data, write_json
 
 if TYPE_CHECKING:
     from redraft.config import Settings
@@ -131,7 +131,7 @@ def _edit_one(
     language = chosen_language(options.language, name)
     shown = "file" if name == STDIN else Path(name).name
     request = EditRequest(source.text, options.instruction, shown, language)
-    result = job.follow(f"editing {name}", session.edit(request))
+    result = job.follow(f"editing {shortened(name)}", session.edit(request))
     return Edited(
         name,
         source,

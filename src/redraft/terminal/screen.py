@@ -58,6 +58,11 @@ def say(text: str) -> None:
     print(visible(text), file=sys.stderr)
 
 
+def shortened(name: str, length: int = 32) -> str:
+    """The end of a path, which tells most, where all of it would fill a line."""
+    return name if len(name) <= length else "…" + name[1 - length :]
+
+
 def as_text(name: str) -> str:
     """A file name that JSON can hold: bytes that are not UTF-8 become replacement characters."""
     return name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
