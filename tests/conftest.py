@@ -9,6 +9,7 @@ import pytest
 from hypothesis import settings
 
 from availability import ON_CI, unavailable
+from memory_weights import open_memory
 from redraft.engines import Opened, Opening, open_engine
 from redraft.errors import EngineUnavailable, ModelMissing
 from redraft.models import find
@@ -18,8 +19,10 @@ settings.register_profile("dev", max_examples=50, deadline=None)
 settings.load_profile("ci" if ON_CI else "dev")
 
 SMALL, LARGE = "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"
+WEIGHTLESS = ("fake", "memory")
 ENGINES = (
     pytest.param("fake", id="fake"),
+    pytest.param("memory", id="memory"),
     pytest.param("ik", id="ik", marks=pytest.mark.models),
     pytest.param("llamacpp", id="llamacpp", marks=pytest.mark.llamacpp),
 )
@@ -47,6 +50,8 @@ def weights(model: str) -> Path:
 
 def opened_engine(name: str, opening: Opening) -> Opened:
     """An engine; ends the test where it is not installed."""
+    if name == "memory":
+        return open_memory(opening)
     try:
         return open_engine(name, opening)
     except EngineUnavailable as error:
@@ -55,14 +60,14 @@ def opened_engine(name: str, opening: Opening) -> Opened:
 
 @pytest.fixture(scope="session", params=ENGINES)
 def engine_name(request: pytest.FixtureRequest) -> str:
-    """Each engine of the registry in turn."""
+    """Each built-in engine, and what ik and llamacpp share over a library in memory."""
     return str(request.param)
 
 
 @pytest.fixture(scope="session")
 def opened(engine_name: str) -> Iterator[Opened]:
     """An open engine with the small weights, room for 2,048 tokens and 3 live sequences."""
-    path = Path() if engine_name == "fake" else weights(SMALL)
+    path = Path() if engine_name in WEIGHTLESS else weights(SMALL)
     opened = opened_engine(engine_name, Opening(path, context_length=2048, live_sequences=3))
     yield opened
     opened.engine.close()
@@ -71,7 +76,7 @@ def opened(engine_name: str) -> Iterator[Opened]:
 @pytest.fixture
 def reopen(engine_name: str) -> Iterator[Callable[..., Opened]]:
     """Opens the engine once more: `reopen(context_length, live_sequences)`."""
-    path = Path() if engine_name == "fake" else weights(SMALL)
+    path = Path() if engine_name in WEIGHTLESS else weights(SMALL)
     all_opened = []
 
     def open_again(context_length: int, live_sequences: int = 2) -> Opened:

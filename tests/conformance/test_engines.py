@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from conftest import WEIGHTLESS
 from redraft.engines import Opened
 from redraft.errors import BadToken, ContextFull, RedraftError, SequenceClosed
 from redraft.protocols import MAX_ROWS, Engine, Logits, Sequence
@@ -85,6 +86,24 @@ def test_fewer_rows_are_the_last_ones(engine: Engine) -> None:
     for rows in (1, 4):
         assert np.array_equal(sequence.evaluate(tokens, rows), all_rows[-rows:])
         sequence.truncate(9)
+    sequence.close()
+
+
+def test_rows_may_span_the_pieces_of_a_long_call(engine: Engine) -> None:
+    sequence = engine.open_sequence()
+    tokens = text(engine, 140)
+    for count, rows in ((140, 64), (131, 1), (129, 0), (140, 20)):
+        sequence.truncate(0)
+        together = sequence.evaluate(tokens[:count], rows)
+        assert together.shape == (rows, engine.vocab_size)
+        assert sequence.length == count
+        sequence.truncate(0)
+        sequence.evaluate(tokens[: count - 64], rows=0)
+        apart = sequence.evaluate(tokens[count - 64 : count], rows=64)[64 - rows :]
+        if engine.invariant_from is not None:
+            assert np.array_equal(together, apart)
+        elif rows:
+            assert np.abs(together - apart).max() < WRONG
     sequence.close()
 
 
@@ -292,7 +311,7 @@ def test_interleaved_sequences_equal_each_alone(engine: Engine, engine_name: str
     """Evaluated in turns, forked, truncated, and (with 4 for 3 contexts) saved and restored."""
 
     @settings(
-        max_examples=60 if engine_name == "fake" else 4,
+        max_examples=60 if engine_name in WEIGHTLESS else 4,
         derandomize=True,
         database=None,
         deadline=None,
