@@ -1,0 +1,132 @@
+"""The flags that the bench commands share, in one place.
+
+Typer reads a command's signature; so that none has a dozen parameters, a command takes one value
+of `RunOptions` or `ExactOptions`, and `with_options` spells its fields out as flags.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from redraft.bench.tasks import Selection
+
+OUTPUT = Path("bench-results")
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """What the user asked of a bench, besides settings."""
+
+    path: Annotated[
+        list[Path] | None,
+        typer.Option("--path", metavar="FILE", help="File of tasks (.jsonl, .jsonl.gz)."),
+    ] = None
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="The first N tasks.")
+    ] = None
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", min=1, metavar="N", help="N tasks of all kinds, fixed by --seed."),
+    ] = None
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, max=99, metavar="N", help="Timed runs of each way.")
+    ] = 3
+    quick: Annotated[bool, typer.Option("--quick", help="The same as --repeats 1.")] = False
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            "--corpus", metavar="DIR", help="Index folder for the corpus drafter; else no corpus."
+        ),
+    ] = None
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where results go.")
+    ] = OUTPUT
+    fresh: Annotated[
+        bool, typer.Option("--fresh/--resume", help="Start over, or go on where it stopped.")
+    ] = False
+    skip_missing: Annotated[
+        bool, typer.Option("--skip-missing", help="Exit with 0 where the tasks cannot be had.")
+    ] = False
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The JSON on one line instead of the table.")
+    ] = False
+
+    @property
+    def times(self) -> int:
+        """Repeats that were asked for."""
+        return 1 if self.quick else self.repeats
+
+    def selection(self, seed: int) -> Selection:
+        """Which tasks were asked for."""
+        return Selection(self.limit, self.sample, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class ExactOptions:
+    """What the user asked of the exactness bench, besides settings."""
+
+    functions: Annotated[
+        Path | None, typer.Option("--functions", metavar="FILE", help="HumanEval's file.")
+    ] = None
+    completions: Annotated[
+        list[Path] | None,
+        typer.Option("--completions", metavar="FILE", help="HumanEval-Infilling's files."),
+    ] = None
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", min=1, metavar="N", help="N generations, fixed by --seed."),
+    ] = None
+    corpus: Annotated[
+        Path | None,
+        typer.Option("--corpus", metavar="DIR", help="Index folder; else a small one is built."),
+    ] = None
+    output: Annotated[
+        Path, typer.Option("--output", "-o", metavar="DIR", help="Where results go.")
+    ] = OUTPUT
+    fresh: Annotated[
+        bool, typer.Option("--fresh/--resume", help="Start over, or go on where it stopped.")
+    ] = False
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The JSON on one line instead of the table.")
+    ] = False
+
+
+def with_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the flags of the class that its argument `options` is annotated with.
+
+    With `**`, since typer passes parameters by name.
+    """
+    own = get_type_hints(command, include_extras=True)
+    kind = own["options"]
+    hints = get_type_hints(kind, include_extras=True)
+    added = [
+        inspect.Parameter(
+            item.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=item.default,
+            annotation=hints[item.name],
+        )
+        for item in fields(kind)
+    ]
+    kept = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=own[name])
+        for name in inspect.signature(command).parameters
+        if name != "options"
+    ]
+
+    @wraps(command)
+    def with_flags(**given: Any) -> None:
+        options = kind(**{item.name: given.pop(item.name) for item in added})
+        command(options=options, **given)
+
+    with_flags.__signature__ = inspect.Signature([*added, *kept])  # type: ignore[attr-defined]
+    with_flags.__annotations__ = {item.name: item.annotation for item in (*added, *kept)}
+    del with_flags.__wrapped__  # typer would look through it
+    return with_flags
