@@ -7,6 +7,8 @@ whether its time pays: policies measure that.
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 
 from redraft.drafters import Resources
@@ -82,6 +84,8 @@ class ModelDrafter:
         """Logits after `text`, [vocab], with the sequence brought to it."""
         if self._sequence is None:
             self._sequence = self._engine.open_sequence()
+            # the engine keeps live sequences, so one nobody can use any more must be closed
+            weakref.finalize(self, self._sequence.close)
         shared = 0
         for held, wanted in zip(self._held, text[:-1], strict=False):
             if held != wanted:
