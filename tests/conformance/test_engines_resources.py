@@ -141,7 +141,9 @@ assert refused > 20 and answered > 20, (refused, answered)
 def run_apart(*arguments: str, program: str) -> subprocess.CompletedProcess[str]:
     """In a process of its own, so that an abort of the library is an exit code here."""
     command = [sys.executable, "-c", program, *arguments]
-    return subprocess.run(command, check=False, capture_output=True, text=True, timeout=600)
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, errors="replace", timeout=600
+    )
 
 
 def test_nothing_a_caller_does_ends_the_process(engine_name: str) -> None:
