@@ -22,6 +22,36 @@ def test_known_names() -> None:
     assert engines.default_name() in engines.names()
 
 
+@pytest.mark.parametrize(
+    ("system", "machine", "installed", "name"),
+    [
+        ("linux", "x86_64", {"ik-llama-cpp-python"}, "ik"),
+        ("linux", "x86_64", {"ik-llama-cpp-python", "llama-cpp-python"}, "ik"),
+        ("linux", "x86_64", {"llama-cpp-python"}, "llamacpp"),
+        ("linux", "x86_64", set(), "ik"),
+        ("linux", "aarch64", set(), "llamacpp"),
+        ("darwin", "arm64", {"llama-cpp-python"}, "llamacpp"),
+        ("darwin", "x86_64", {"ik-llama-cpp-python"}, "llamacpp"),
+    ],
+)
+def test_the_default_is_what_the_machine_can_run(
+    monkeypatch: pytest.MonkeyPatch, system: str, machine: str, installed: set[str], name: str
+) -> None:
+    def version(distribution: str) -> str:
+        if distribution in installed:
+            return "1.2"
+        raise PackageNotFoundError(distribution)
+
+    monkeypatch.setattr("sys.platform", system)
+    monkeypatch.setattr("platform.machine", lambda: machine)
+    monkeypatch.setattr(engines, "version", version)
+    assert engines.default_name() == name
+    there = "ik-llama-cpp-python" in installed
+    assert engines.identity("ik") == ("ik 1.2" if there else "ik (not installed)")
+    assert engines.identity("fake") == "fake"
+    assert engines.identity("of another package") == "of another package"
+
+
 def test_an_unknown_name_is_refused_with_the_known_ones() -> None:
     with pytest.raises(EngineUnavailable, match="'nope'; known are ik, llamacpp, fake"):
         engines.open_engine("nope", Opening(Path()))

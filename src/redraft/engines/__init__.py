@@ -77,19 +77,28 @@ def names() -> list[str]:
 
 
 def default_name() -> str:
-    """`ik` where its wheel exists (Linux on x86-64), else `llamacpp`."""
-    return "ik" if sys.platform == "linux" and platform.machine() == "x86_64" else "llamacpp"
+    """`ik` where its wheel exists (Linux on x86-64), else `llamacpp`; of the two on such a machine
+    the one that is installed."""
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return "llamacpp"
+    return next((name for name in ("ik", "llamacpp") if _version(name)), "ik")
 
 
 def identity(name: str) -> str:
     """Name and version of an engine, which measurements are kept by."""
-    entry = BUILT_IN.get(name)
-    if entry is None or entry.distribution is None:
+    if name not in BUILT_IN or BUILT_IN[name].distribution is None:
         return name
+    return f"{name} {_version(name) or '(not installed)'}"
+
+
+def _version(name: str) -> str | None:
+    """Version of what a built-in engine needs; None where it is not installed."""
+    distribution = BUILT_IN[name].distribution
+    assert distribution is not None, "asked of engines that need one only"
     try:
-        return f"{name} {version(entry.distribution)}"
+        return version(distribution)
     except PackageNotFoundError:
-        return f"{name} (not installed)"
+        return None
 
 
 def open_engine(name: str, opening: Opening) -> Opened:
