@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from statistics import quantiles
 
@@ -17,6 +18,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
+@cache
 def parsed(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"), str(path))
 
@@ -32,6 +34,7 @@ def lines(node: Function) -> int:
     return node.end_lineno - node.lineno + 1
 
 
+@cache
 def every_function() -> list[tuple[str, Function]]:
     return [
         (f"{path.relative_to(SOURCE)}:{node.lineno} {node.name}", node)
