@@ -44,7 +44,8 @@ class Sequence(Protocol):
         `rows` is 0 … min(64, len(tokens)). The result is the caller's own copy.
 
         Raises ContextFull, BadToken or SequenceClosed before anything is changed, and Cancelled
-        with `length` as it was when `cancelled()` turned true during the forward.
+        with `length` as it was when `cancelled()` turned true during the forward. `cancelled` may
+        be called from another thread, every few milliseconds.
         """
         ...
 
