@@ -13,8 +13,7 @@ from redraft.bench.workloads.checks import Check, build_check, keeps_rest
 from redraft.bench.workloads.code_checks import fixes
 from redraft.bench.workloads.cut import cut
 from redraft.bench.workloads.edit_spec import EditSpec
-from redraft.bench.workloads.edits_heavy import HEAVY_EDITS
-from redraft.bench.workloads.edits_light import LIGHT_EDITS
+from redraft.bench.workloads.edit_table import EDITS
 from redraft.bench.workloads.package import EDIT_PACKAGE
 
 
@@ -38,7 +37,7 @@ class EditTask:
 
 
 def edit_tasks(
-    sources: Mapping[str, str], specs: Iterable[EditSpec] = (*LIGHT_EDITS, *HEAVY_EDITS)
+    sources: Mapping[str, str], specs: Iterable[EditSpec] = EDITS
 ) -> tuple[EditTask, ...]:
     """The tasks of the table over the sources of `EDIT_PACKAGE`, in the table's order.
 

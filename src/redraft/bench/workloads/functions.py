@@ -28,11 +28,8 @@ class FunctionTask:
 
     @property
     def instruction(self) -> str:
-        """What a chat model is asked."""
-        return (
-            f"Complete the function `{self.entry_point}`. Repeat the given code.\n\n"
-            f"```python\n{self.prompt.strip()}\n```"
-        )
+        """What a chat model is asked, besides the prompt."""
+        return f"Complete the function `{self.entry_point}`. Repeat the given code."
 
     @property
     def identity(self) -> tuple[str, ...]:

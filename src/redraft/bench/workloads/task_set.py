@@ -68,8 +68,8 @@ def unchanged_share(source: Sequence[int], output: Sequence[int]) -> float:
     common subsequence of token ids ÷ tokens of the output (0 … 1; 1 for an empty output).
 
     What was deleted from the source does not count, since nobody has to write it. Tokens that
-    agree by chance (a newline, a comma) count, as they do in any diff. Time and memory of a
-    forward: O(len(source) · len(output)) comparisons in numpy, one row kept.
+    agree by chance (a newline, a comma) count, as they do in any diff. Takes
+    len(source) · len(output) steps, in numpy, one row of the table at a time.
     """
     if not output:
         return 1.0
