@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from availability import unavailable
 from command import FENCE, Redraft, make_redraft
 from redraft.terminal import edit as edit_module
 
@@ -34,6 +36,8 @@ def test_shows_a_diff_that_patch_takes_and_leaves_the_file(redraft: Redraft, fil
     assert (done.code, file.read_text()) == (0, SOURCE)
     assert done.out.startswith("--- a.py\n+++ a.py\n@@ ")
     assert "exact" in done.err
+    if shutil.which("git") is None:
+        unavailable("the program git is missing")
     applied = subprocess.run(["git", "apply", "-p0"], input=done.out.encode(), check=False)
     assert (applied.returncode, file.read_text()) == (0, RENAMED)
 
