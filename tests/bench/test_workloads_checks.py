@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from dataclasses import dataclass
 
 import pytest
@@ -21,20 +20,17 @@ from redraft.bench.workloads.checks import (
 from redraft.bench.workloads.code_checks import (
     calling,
     extracts,
+    f_string,
     fixes,
-    format_call,
     grouped,
     has_parameter,
-    is_dataclass,
     lacks_parameter,
     passes,
     percent_format,
     raising,
-    reading,
     renames,
 )
 from redraft.bench.workloads.text_checks import (
-    commented,
     documented,
     has_tests,
     typed,
@@ -89,12 +85,6 @@ DOCUMENTED = (
     .replace("class Pair:\n", 'class Pair:\n    """Two."""\n\n')
     .replace("total(self):\n", 'total(self):\n        """Sum."""\n')
 )
-DATACLASS = (
-    "from dataclasses import dataclass\n"
-    + SOURCE[: SOURCE.index("class Pair")]
-    + "@dataclass\nclass Pair:\n    left: int\n    right: int = 0\n\n"
-    + SOURCE[SOURCE.index("    def total") :]
-)
 GROUPED = """import os
 
 LIMIT = 3
@@ -147,10 +137,6 @@ class Case:
     source: str = SOURCE
 
 
-def f_string(node: ast.AST) -> bool:
-    return isinstance(node, ast.JoinedStr)
-
-
 CASES = {
     "rename": Case(
         (renames(("shorten", "cut_text")),),
@@ -175,11 +161,6 @@ CASES = {
         (same_code, undocumented(("Args:",))),
         SOURCE.replace("    Args:\n        text: any.\n", "    :param text: any.\n"),
         SOURCE.replace("any.", "anything."),
-    ),
-    "comments": Case(
-        (same_code, commented(2)),
-        SOURCE.replace("    if ", "    # now\n    if "),
-        SOURCE.replace("    if len", "    # now\n    if len"),
     ),
     "parameter": Case(
         (
@@ -220,24 +201,6 @@ CASES = {
         SOURCE.replace('"file %s" % name', 'f"file {name}"'),
         SOURCE.replace('"file %s" % name', '"file " + name'),
     ),
-    "replace format": Case(
-        (without("a format call", format_call, "describe"),),
-        SOURCE,
-        SOURCE.replace('"file %s" % name', '"file {}".format(str(name))'),
-        SOURCE.replace('"file %s" % name', '"file {}".format(name)'),
-    ),
-    "pathlib": Case(
-        (
-            keeps_rest(touched=("describe",)),
-            imports("pathlib"),
-            contains("Path", reading("Path"), "describe"),
-            without("os", reading("os"), "describe"),
-        ),
-        SOURCE.replace("import os", "from pathlib import Path").replace(
-            "os.path.basename(path)", "Path(path).name"
-        ),
-        SOURCE.replace("import os", "import os\nfrom pathlib import Path"),
-    ),
     "bug fix": Case(
         (
             keeps_rest(touched=("shorten",)),
@@ -275,15 +238,6 @@ CASES = {
             "    if loud", "    logging.debug(name)\n    if loud"
         ),
         SOURCE.replace("import os", "import logging\nimport os"),
-    ),
-    "dataclass": Case(
-        (
-            keeps_rest(touched=("Pair",)),
-            is_dataclass("Pair", ("left", "right")),
-            defines("Pair.total"),
-        ),
-        DATACLASS,
-        DATACLASS.replace("@dataclass\n", ""),
     ),
     "method": Case(
         (keeps_rest(added=("Pair.__repr__",)), defines("Pair.__repr__")),

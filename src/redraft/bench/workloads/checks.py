@@ -20,8 +20,6 @@ class Edited:
 
     source: ast.Module
     output: ast.Module
-    text: str
-    """The output as text, for what a tree does not hold (comments)."""
 
 
 Predicate = Callable[[Edited], str | None]
@@ -35,7 +33,7 @@ def build_check(source: str, predicates: Sequence[Predicate]) -> Check:
 
     def check(output: str) -> str | None:
         try:
-            edited = Edited(tree, ast.parse(output), output)
+            edited = Edited(tree, ast.parse(output))
         except (SyntaxError, ValueError) as error:
             return f"the output does not parse: {error}"
         return next((problem for ask in predicates if (problem := ask(edited))), None)

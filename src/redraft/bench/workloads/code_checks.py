@@ -121,29 +121,6 @@ def fixes(function: str, accepted: Sequence[str]) -> Predicate:
     return ask
 
 
-def is_dataclass(name: str, fields: Sequence[str]) -> Predicate:
-    """The class is decorated as a dataclass, declares the fields and has no `__init__`."""
-
-    def ask(edited: Edited) -> str | None:
-        found = trees.definitions(edited.output)
-        node = found.get(name)
-        if not isinstance(node, ast.ClassDef):
-            return f"{name} is gone"
-        if not any("dataclass" in trees.names_read(mark) for mark in node.decorator_list):
-            return f"{name} is no dataclass"
-        if f"{name}.__init__" in found:
-            return f"{name} still has __init__"
-        declared = {
-            part.target.id
-            for part in node.body
-            if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name)
-        }
-        missing = [field for field in fields if field not in declared]
-        return f"{name} declares no {missing[0]}" if missing else None
-
-    return ask
-
-
 def grouped(name: str, functions: Sequence[str]) -> Predicate:
     """The functions are static or class methods of the new class `name`, none is left at top
     level, and calls among them name the class."""
@@ -175,13 +152,9 @@ def percent_format(node: ast.AST) -> bool:
     )
 
 
-def format_call(node: ast.AST) -> bool:
-    """A call of `.format()`."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "format"
-    )
+def f_string(node: ast.AST) -> bool:
+    """An f-string."""
+    return isinstance(node, ast.JoinedStr)
 
 
 def raising(exception: str) -> Callable[[ast.AST], bool]:
@@ -201,14 +174,5 @@ def calling(*names: str) -> Callable[[ast.AST], bool]:
             return False
         target = node.func
         return (getattr(target, "id", None) or getattr(target, "attr", None)) in names
-
-    return matches
-
-
-def reading(*names: str) -> Callable[[ast.AST], bool]:
-    """A matcher for one of the names, plain or as an attribute."""
-
-    def matches(node: ast.AST) -> bool:
-        return (getattr(node, "id", None) or getattr(node, "attr", None)) in names
 
     return matches

@@ -1,5 +1,8 @@
-"""Predicates for edits that write new text around code that stays: types, docstrings, comments,
-tests. Each function makes a predicate for `checks.build_check`."""
+"""Predicates for edits that write text around code that stays: types, docstrings, tests.
+
+Each function makes a predicate for `checks.build_check`. They see that a text is there and has
+its form, not whether it is true.
+"""
 
 from __future__ import annotations
 
@@ -58,16 +61,6 @@ def undocumented(marks: Sequence[str]) -> Predicate:
                 if mark in text:
                     return f"{name}: the docstring still has {mark}"
         return None
-
-    return ask
-
-
-def commented(at_least: int) -> Predicate:
-    """The output holds at least so many comments."""
-
-    def ask(edited: Edited) -> str | None:
-        found = trees.comments(edited.text)
-        return None if found >= at_least else f"{found} comments of {at_least}"
 
     return ask
 

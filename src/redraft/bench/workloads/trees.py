@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import io
-import tokenize
 from collections.abc import Iterator, Mapping
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
@@ -144,12 +142,6 @@ def calls(node: ast.AST, name: str) -> Iterator[ast.Call]:
         called = target.attr if isinstance(target, ast.Attribute) else getattr(target, "id", None)
         if called == name:
             yield part
-
-
-def comments(text: str) -> int:
-    """How many comments the text holds. It must parse."""
-    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
-    return sum(token.type == tokenize.COMMENT for token in tokens)
 
 
 class _Renamer(ast.NodeTransformer):

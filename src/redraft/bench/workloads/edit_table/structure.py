@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from redraft.bench.workloads.checks import contains, keeps_rest, ordered, without
-from redraft.bench.workloads.code_checks import extracts, grouped, percent_format
+from redraft.bench.workloads.code_checks import extracts, f_string, grouped, percent_format
 from redraft.bench.workloads.edit_spec import EditSpec
 
 STRUCTURE_EDITS: tuple[EditSpec, ...] = (
@@ -16,7 +16,7 @@ STRUCTURE_EDITS: tuple[EditSpec, ...] = (
         (
             keeps_rest(touched=("backoff", "backoff_iter")),
             without("% formatting", percent_format),
-            contains("f-strings", lambda node: type(node).__name__ == "JoinedStr", "", 5),
+            contains("f-strings", f_string, "", 5),
         ),
         docstrings=False,
     ),
