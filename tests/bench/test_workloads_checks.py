@@ -34,7 +34,6 @@ from redraft.bench.workloads.text_checks import (
     documented,
     has_tests,
     typed,
-    undocumented,
 )
 
 SOURCE = '''import os
@@ -156,11 +155,6 @@ CASES = {
         (same_code, documented(("Args:",), classes=True)),
         DOCUMENTED,
         DOCUMENTED.replace('"""Two."""', "size = 2"),
-    ),
-    "docstring style": Case(
-        (same_code, undocumented(("Args:",))),
-        SOURCE.replace("    Args:\n        text: any.\n", "    :param text: any.\n"),
-        SOURCE.replace("any.", "anything."),
     ),
     "parameter": Case(
         (

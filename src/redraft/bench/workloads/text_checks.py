@@ -51,20 +51,6 @@ def documented(sections: Sequence[str] = (), classes: bool = False) -> Predicate
     return ask
 
 
-def undocumented(marks: Sequence[str]) -> Predicate:
-    """None of `marks` is left in any docstring."""
-
-    def ask(edited: Edited) -> str | None:
-        for name, node in trees.definitions(edited.output).items():
-            text = ast.get_docstring(node) or ""
-            for mark in marks:
-                if mark in text:
-                    return f"{name}: the docstring still has {mark}"
-        return None
-
-    return ask
-
-
 def has_tests(functions: Sequence[str], per_function: int = 1) -> Predicate:
     """For each function some test (a function named `test…`) calls it and asserts, and there are
     at least `per_function` assertions a function in all."""

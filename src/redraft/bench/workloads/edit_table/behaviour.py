@@ -42,18 +42,6 @@ BEHAVIOUR_EDITS: tuple[EditSpec, ...] = (
         docstrings=False,
     ),
     EditSpec(
-        "errors-unknown-module",
-        "errors",
-        "funcutils",
-        ("get_module_callables", "mro_items", "dir_dict", "copy_function"),
-        "In `get_module_callables`, raise a ValueError naming the module when a module name is "
-        "not in sys.modules, instead of letting the KeyError through.",
-        (
-            keeps_rest(touched=("get_module_callables",)),
-            contains("ValueError", raising("ValueError"), "get_module_callables"),
-        ),
-    ),
-    EditSpec(
         "logging-rotate-file",
         "logging",
         "fileutils",
@@ -65,18 +53,6 @@ BEHAVIOUR_EDITS: tuple[EditSpec, ...] = (
             imports("logging"),
             contains("getLogger", calling("getLogger"), ""),
             contains("debug calls", calling("debug"), "rotate_file", 2),
-        ),
-        docstrings=False,
-    ),
-    EditSpec(
-        "methods-queue-contains",
-        "methods",
-        "queueutils",
-        ("BasePriorityQueue",),
-        "Add a method `__contains__(self, task)` to the class that says whether a task is queued.",
-        (
-            keeps_rest(added=("BasePriorityQueue.__contains__",)),
-            defines("BasePriorityQueue.__contains__"),
         ),
         docstrings=False,
     ),

@@ -8,7 +8,6 @@ from redraft.bench.workloads.text_checks import (
     documented,
     has_tests,
     typed,
-    undocumented,
 )
 
 ARGUMENTS = ("Args:", "Arguments:", "Parameters:")
@@ -129,12 +128,19 @@ TEXTS_EDITS: tuple[EditSpec, ...] = (
         docstrings=False,
     ),
     EditSpec(
-        "docstrings-restyle",
+        "docstrings-quoting",
         "docstrings",
-        "mathutils",
-        ("clamp", "ceil", "floor"),
-        "Convert the docstrings from Google style to Sphinx style (:param x:, :returns:).",
-        (same_code, documented((":param",)), undocumented(("Args:",))),
+        "urlutils",
+        (
+            "quote_path_part",
+            "quote_query_part",
+            "quote_fragment_part",
+            "quote_userinfo_part",
+            "to_unicode",
+        ),
+        "Add a Google-style docstring with Args and Returns sections to every function.",
+        (same_code, documented(ARGUMENTS)),
+        docstrings=False,
     ),
     EditSpec(
         "types-math",
