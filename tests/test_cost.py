@@ -16,7 +16,15 @@ measured = st.dictionaries(st.integers(1, MAX_ROWS), seconds, min_size=1)
 SHAPE = {1: 1.0, 2: 1.2, 4: 2.0, 8: 3.4, 16: 6.0}
 
 
-@given(measured)
+@st.composite
+def plausible(draw: st.DrawFn) -> dict[int, float]:
+    """A fixed part and a part per row, as forwards cost: no split of one is cheaper than it."""
+    fixed, each = draw(seconds), draw(seconds)
+    rows = draw(st.sets(st.integers(1, MAX_ROWS), min_size=1))
+    return {count: fixed + each * count for count in rows}
+
+
+@given(plausible())
 def test_holds_what_was_measured_and_lies_between_elsewhere(curve: dict[int, float]) -> None:
     cost = CostCurve(curve)
     table = cost.table()
@@ -31,7 +39,22 @@ def test_holds_what_was_measured_and_lies_between_elsewhere(curve: dict[int, flo
             ends = (curve[max(below)], curve[min(above)])
             assert min(ends) * 0.999 <= cost.seconds(rows) <= max(ends) * 1.001
     last = max(curve)
-    assert cost.seconds(MAX_ROWS) == pytest.approx(curve[last] * MAX_ROWS / last)
+    assert cost.seconds(MAX_ROWS) <= curve[last] * MAX_ROWS / last * 1.001
+
+
+@given(measured)
+def test_is_never_dearer_than_measured_nor_than_its_parts(curve: dict[int, float]) -> None:
+    table = CostCurve(curve).table()
+    for rows, took in curve.items():
+        assert table[rows - 1] <= took * 1.001
+    for rows in range(2, MAX_ROWS + 1):
+        for part in range(1, rows):
+            assert table[rows - 1] <= (table[part - 1] + table[rows - part - 1]) * 1.001
+
+
+def test_a_timing_that_met_a_busy_moment_does_not_bend_the_curve() -> None:
+    quiet, busy = CostCurve(SHAPE | {32: 12.0}), CostCurve(SHAPE | {32: 900.0})
+    assert busy.seconds(32) == pytest.approx(quiet.seconds(32))
 
 
 @given(measured, st.lists(st.tuples(st.integers(-1, 70), st.floats(-1, 100)), max_size=40))

@@ -77,7 +77,7 @@ def _edit(task: workloads.EditTask) -> BenchTask:
 def _function(task: workloads.FunctionTask) -> BenchTask:
     # the session puts the source in a fence itself, so the one in the task's own wording is left
     # out; a model that sees the code twice has an easier time, and so have drafters
-    wording = task.instruction.partition("\n\n")[0]
+    wording = task.instruction
     request = GenerateRequest(wording, "python", task.prompt.strip() + "\n")
     return BenchTask(task.name, task.kind, task.identity, request, FUNCTION_TOKENS)
 

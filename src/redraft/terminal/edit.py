@@ -202,3 +202,15 @@ def _say_what_happened(one: Edited, applied: str | None) -> None:
         say(f"{one.name}: nothing to change")
     elif applied is not None:
         say(f"{applied}: written")
+    if one.complete and _is_much_shorter(one):
+        before, after = one.source.text.count("\n"), one.result.text.count("\n")
+        say(
+            f"{one.name}: went from {before} to {after} lines; small models sometimes stop early, "
+            "so look at the diff"
+        )
+
+
+def _is_much_shorter(one: Edited) -> bool:
+    """Whether more than half of a file that is not tiny is gone."""
+    before = one.source.text.count("\n")
+    return before >= 8 and 2 * one.result.text.count("\n") < before
