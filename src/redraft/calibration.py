@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from redraft.cost import measure_cost
 from redraft.errors import InputError
 from redraft.files import write_atomically
-from redraft.invariance import Invariance, measure_invariance
-from redraft.protocols import Engine
+from redraft.invariance import CANDIDATES, Invariance, measure_invariance
+from redraft.protocols import MAX_ROWS, Engine
 
-VERSION = 1
+VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,34 +65,53 @@ def calibrate(engine: Engine) -> Calibration:
 
 
 def load_calibration(directory: Path, key: CalibrationKey) -> Calibration | None:
-    """The stored measurement for `key`, or None where there is none that can be used."""
+    """The stored measurement for `key`, or None where there is none that can be used.
+
+    A file that was damaged, if by one bit, is no measurement: exactness rests on it.
+    """
     description = key.describe()
     try:
         stored = json.loads(_path(directory, description).read_text("utf-8"))
-        if stored["key"] != description:
+        content = stored["content"]
+        if stored["sha256"] != _checksum(content) or content["key"] != description:
             return None
-        invariance = Invariance(stored["invariant_from"], float(stored["mismatch_rate"]))
-        seconds = {int(rows): float(value) for rows, value in stored["seconds_by_rows"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return _parse(content)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None  # absent or damaged: measuring again costs five seconds and repairs it
-    sound = bool(seconds) and min(seconds) >= 1 and min(seconds.values()) > 0
-    return Calibration(invariance, seconds) if sound else None
+
+
+def _parse(content: dict[str, Any]) -> Calibration:
+    """Raises ValueError, TypeError or KeyError for what this module would not have stored."""
+    smallest, rate = content["invariant_from"], content["mismatch_rate"]
+    if smallest not in (None, *CANDIDATES) or isinstance(smallest, bool):
+        raise ValueError(f"{smallest!r} was never measured")
+    seconds = {int(rows): float(took) for rows, took in content["seconds_by_rows"].items()}
+    if not seconds or not all(1 <= rows <= MAX_ROWS for rows in seconds):
+        raise ValueError("rows out of range")
+    if not all(0 < took < math.inf for took in seconds.values()) or not 0 <= rate <= 1:
+        raise ValueError("values out of range")
+    return Calibration(Invariance(smallest, float(rate)), seconds)
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 def store_calibration(directory: Path, key: CalibrationKey, calibration: Calibration) -> None:
     """Keep a measurement. Raises InputError where the directory cannot be written."""
     description = key.describe()
-    content = {
+    content: dict[str, Any] = {
         "key": description,
         "invariant_from": calibration.invariance.invariant_from,
         "mismatch_rate": calibration.invariance.mismatch_rate,
-        "seconds_by_rows": calibration.seconds_by_rows,
+        "seconds_by_rows": {str(k): v for k, v in calibration.seconds_by_rows.items()},
     }
     try:
         directory.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"{directory} cannot be made: {error.strerror}") from None
-    write_atomically(_path(directory, description), json.dumps(content, indent=1).encode())
+    stored = {"sha256": _checksum(content), "content": content}
+    write_atomically(_path(directory, description), json.dumps(stored, indent=1).encode())
 
 
 def processor_name() -> str:

@@ -18,7 +18,8 @@ _PROMPT = 128
 _PROMPT_CUT = (64, 32, 24, 8)
 """Kernels were seen to change at forwards of 21, 32, 41 and 64 tokens: each class is tried."""
 _TAIL = 16
-_CANDIDATES = (8, 4, 2, 1)
+CANDIDATES = (8, 4, 2, 1)
+"""Numbers of tokens that are tried, the largest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def measure_invariance(engine: Engine, seed: int = 7) -> Invariance:
         agrees = np.array_equal(cut, whole)
         changed = cut.argmax(1) != whole.argmax(1)
         invariant_from: int | None = None
-        for smallest in _CANDIDATES:
+        for smallest in CANDIDATES:
             for logits in _tails(sequence, prompt, tail, smallest):
                 agrees = agrees and np.array_equal(logits, whole)
                 changed |= logits.argmax(1) != whole.argmax(1)

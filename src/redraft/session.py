@@ -103,6 +103,7 @@ class Session:
         self.drafters: tuple[Drafter, ...] = ()
         self._sequence: Sequence | None = None
         self._cached: list[int] = []
+        self._running: Run | None = None
         self.forget()
         self._policy_for(settings.policy)
 
@@ -253,6 +254,7 @@ class Run:
         self._cancel = threading.Event()
         self.plan = replace(plan, cancelled=self._cancel.is_set)
         self._policy = policy
+        self._begun = False
         self._result: Result | None = None
 
     def cancel(self) -> None:
@@ -267,7 +269,10 @@ class Run:
         return self._result
 
     def __iter__(self) -> Iterator[Progress]:
+        """Events, once. Raises UsageError the second time, and while another run of the session
+        has begun and not ended: both would move one KV cache."""
         session, prompt = self._session, self.plan.context.prompt
+        self._begin()
         sequence = session._sequence_for(prompt)
         tally = Tally(len(prompt), sequence.length)
         stream = TextStream(session.loaded.tokenizer, self._asked.stop)
@@ -275,6 +280,7 @@ class Run:
         reason: FinishReason = "cancelled"
         writer = self._writer()
         begun = perf_counter()
+        session._running = self
         try:
             for event in decode(sequence, self.plan, session.drafters, self._policy):
                 text = ""
@@ -291,9 +297,20 @@ class Run:
         except Cancelled:
             stream.finish()
         finally:
+            session._running = None
             session._cached = [*prompt, *output][: sequence.length]
             reason = self._asked.full if reason == "length" else reason
             self._finish(output, stream.shown, reason, tally.statistics(), writer)
+
+    def _begin(self) -> None:
+        if self._begun:
+            raise UsageError("a run is iterated once; ask the session for another one")
+        if self._session._running is not None:
+            raise UsageError(
+                "another run of this session is under way; iterate it to its end or close its"
+                " iterator first"
+            )
+        self._begun = True
 
     def _finish(
         self,

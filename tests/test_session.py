@@ -1,0 +1,155 @@
+"""The front door, on the fake engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from redraft.config import Settings, load_settings
+from redraft.errors import ContextFull, SequenceClosed, UsageError
+from redraft.session import CompleteRequest, EditRequest, GenerateRequest, Session
+from redraft.tokens import Step
+
+EDIT = EditRequest("def f(a):\n    return a\n" * 6, "Rename a to b", "a.py", "python")
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+    monkeypatch.setenv("REDRAFT_HOME", str(tmp_path / "home"))
+    options = {"engine": "fake", "max_tokens": 60, "drafters": ("source", "suffix")}
+    return load_settings(options, tmp_path)
+
+
+@pytest.fixture
+def session(settings: Settings) -> Iterator[Session]:
+    with Session(settings) as opened:
+        yield opened
+
+
+def fresh_tokens(settings: Settings, request: EditRequest) -> tuple[int, ...]:
+    with Session(settings) as session:
+        run = session.edit(request)
+        list(run)
+        return run.result.tokens
+
+
+def test_the_events_add_up_to_the_result(session: Session) -> None:
+    for run in (
+        session.edit(EDIT),
+        session.complete(CompleteRequest("def f(", "):\n    pass\n", "python")),
+        session.generate(GenerateRequest("A stack", "go")),
+    ):
+        events = list(run)
+        result, steps = run.result, [e.event for e in events if isinstance(e.event, Step)]
+        assert tuple(t for step in steps for t in step.tokens) == result.tokens
+        assert "".join(event.text for event in events) == result.text.removesuffix("\n")
+        assert result.statistics.output_tokens == len(result.tokens)
+        assert result.statistics.forwards == len(steps)
+        assert steps[-1].finish_reason is not None and result.exact
+        assert result.run_id is not None
+
+
+def test_drafts_change_nothing_but_the_number_of_forwards(
+    settings: Settings, tmp_path: Path
+) -> None:
+    plain = load_settings(
+        {"engine": "fake", "max_tokens": 60, "policy": "none", "drafters": ("source",)}, tmp_path
+    )
+    assert fresh_tokens(settings, EDIT) == fresh_tokens(plain, EDIT)
+
+
+def test_a_second_run_finds_the_prompt_in_the_cache_and_says_the_same(session: Session) -> None:
+    first = session.edit(EDIT)
+    list(first)
+    again = session.edit(EDIT)
+    list(again)
+    assert again.result.tokens == first.result.tokens
+    assert first.result.statistics.reused_tokens == 0
+    assert again.result.statistics.reused_tokens > again.result.statistics.prompt_tokens - 3
+    session.forget()
+    cold = session.edit(EDIT)
+    list(cold)
+    assert cold.result.statistics.reused_tokens == 0
+
+
+def test_a_run_is_iterated_once(session: Session) -> None:
+    run = session.edit(EDIT)
+    list(run)
+    result = run.result
+    with pytest.raises(UsageError, match="once"):
+        list(run)
+    assert run.result is result
+
+
+def test_two_runs_of_one_session_do_not_mix(session: Session, settings: Settings) -> None:
+    first, second = iter(session.edit(EDIT)), session.generate(GenerateRequest("A stack"))
+    next(first)
+    with pytest.raises(UsageError, match="under way"):
+        list(second)
+    list(first)
+    run = session.edit(EDIT)
+    list(run)
+    assert run.result.tokens == fresh_tokens(settings, EDIT)
+
+
+@pytest.mark.parametrize("events", [1, 2, 4])
+def test_a_closed_run_leaves_the_session_as_good_as_new(
+    session: Session, settings: Settings, events: int
+) -> None:
+    run = session.edit(EDIT)
+    iterator = iter(run)
+    for _ in range(events):
+        next(iterator)
+    iterator.close()  # type: ignore[attr-defined]
+    assert run.result.finish_reason == "cancelled"
+    whole = session.edit(EDIT)
+    list(whole)
+    assert whole.result.tokens == fresh_tokens(settings, EDIT)
+
+
+@pytest.mark.parametrize("after", [0, 1, 3])
+def test_cancelling_ends_the_run_with_what_it_has(session: Session, after: int) -> None:
+    run = session.edit(EDIT)
+    if not after:
+        run.cancel()
+    for number, _ in enumerate(run, 1):
+        if number == after:
+            run.cancel()
+    assert run.result.finish_reason == "cancelled"
+    assert len(run.result.tokens) == run.result.statistics.output_tokens
+
+
+def test_a_result_is_not_there_before_the_end(session: Session) -> None:
+    run = session.edit(EDIT)
+    with pytest.raises(UsageError, match="before"):
+        _ = run.result
+
+
+def test_a_prompt_larger_than_the_context_says_so(session: Session) -> None:
+    with pytest.raises(ContextFull, match="--context"):
+        session.edit(EditRequest("x = 1\n" * 2000, "Change"))
+
+
+def test_after_close_a_session_refuses(settings: Settings) -> None:
+    session = Session(settings)
+    session.close()
+    with pytest.raises(SequenceClosed):
+        list(session.edit(EDIT))
+
+
+def test_fast_numerics_promise_nothing(settings: Settings, tmp_path: Path) -> None:
+    fast = load_settings({"engine": "fake", "max_tokens": 9, "numerics": "fast"}, tmp_path)
+    with Session(fast) as session:
+        run = session.generate(GenerateRequest("A stack"))
+        list(run)
+        assert not run.result.exact and "numerics" in run.result.exact_because
+
+
+@pytest.mark.parametrize(("name", "value"), [("policy", "fixed:99"), ("drafters", ("nobody",))])
+def test_unknown_policies_and_drafters_are_refused_at_once(
+    tmp_path: Path, name: str, value: object
+) -> None:
+    with pytest.raises(UsageError):
+        Session(load_settings({"engine": "fake", name: value}, tmp_path))

@@ -1,0 +1,35 @@
+"""Tokens to text as they come."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from redraft.engines.fake import FakeTokenizer
+from redraft.streaming import TextStream
+
+TOKENIZER = FakeTokenizer()
+
+
+@given(st.text(max_size=60), st.lists(st.integers(1, 7), max_size=60))
+def test_what_is_shown_is_the_text_however_it_comes(text: str, sizes: list[int]) -> None:
+    tokens = TOKENIZER.encode(text)
+    stream, shown, start = TextStream(TOKENIZER), "", 0
+    for size in [*sizes, len(tokens)]:
+        part = stream.add(tokens[start : start + size])
+        assert "\N{REPLACEMENT CHARACTER}" not in part or "\N{REPLACEMENT CHARACTER}" in text
+        shown, start = shown + part, start + size
+    assert shown + stream.finish() == TOKENIZER.decode(tokens)
+
+
+@given(st.text("ab\n`", max_size=40), st.text("ab\n`", min_size=1, max_size=4))
+def test_nothing_from_the_stop_string_on_is_ever_shown(text: str, stop: str) -> None:
+    stream = TextStream(TOKENIZER, [stop])
+    shown = "".join(stream.add([token]) for token in TOKENIZER.encode(text)) + stream.finish()
+    assert shown == text.split(stop, 1)[0] == stream.shown
+
+
+def test_half_a_character_is_held_back_and_shown_broken_at_the_end() -> None:
+    stream = TextStream(TOKENIZER)
+    assert stream.add("é".encode()[:1]) == ""
+    assert stream.finish() == "\N{REPLACEMENT CHARACTER}"
