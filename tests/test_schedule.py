@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from redraft.cost import CostCurve
-from redraft.errors import UsageError
+from redraft.errors import DrafterFailed, UsageError
 from redraft.protocols import DraftContext
-from redraft.schedule import CostPolicy, FixedPolicy, NonePolicy, compose, make_policy
+from redraft.schedule import CostPolicy, FixedPolicy, NonePolicy, compose, make_policy, propose
 from redraft.tokens import NO_DRAFT, Choice, Draft, Step, Verdict
 
 SECONDS = {1: 1.0, 2: 1.2, 4: 2.0, 8: 3.4, 16: 6.0, 32: 12.0, 64: 24.0}
@@ -230,3 +230,36 @@ def test_a_slow_drafter_is_asked_only_where_it_pays(monkeypatch: pytest.MonkeyPa
         draft = policy.choose([quick], 20)
     assert quick.asked >= 20
     assert len(draft) > 0
+
+
+class Foreign:
+    """A drafter as a stranger writes it."""
+
+    name = "foreign"
+
+    def __init__(self, draft: Draft | Exception) -> None:
+        self.draft = draft
+
+    def start(self, context: DraftContext) -> None:
+        pass
+
+    def propose(self, limit: int, after: tuple[int, ...] = ()) -> Draft:
+        if isinstance(self.draft, Exception):
+            raise self.draft
+        return self.draft
+
+    def commit(self, verdict: Verdict) -> None:
+        pass
+
+
+def test_tokens_and_survival_are_enough_of_a_draft() -> None:
+    draft = propose(Foreign(Draft((1, 2), (0.5, 0.4))), 4, ())
+    assert draft == Draft((1, 2), (0.5, 0.4), ("foreign", "foreign"), (0, 0))
+
+
+@pytest.mark.parametrize("draft", [Draft((1, 2), (0.5,)), ValueError("broken"), KeyError(3)])
+def test_a_drafter_that_fails_is_named(draft: Draft | Exception) -> None:
+    for policy in (CostPolicy(CostCurve(SECONDS), 2), FixedPolicy(3)):
+        policy.start(DraftContext((1,)))
+        with pytest.raises(DrafterFailed, match="'foreign'"):
+            policy.choose([Foreign(draft)], 8)

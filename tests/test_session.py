@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from redraft.config import Settings, load_settings
+from redraft.cost import CostCurve
 from redraft.errors import ContextFull, SequenceClosed, UsageError
 from redraft.session import CompleteRequest, EditRequest, GenerateRequest, Session
 from redraft.tokens import Step
@@ -153,3 +155,16 @@ def test_unknown_policies_and_drafters_are_refused_at_once(
 ) -> None:
     with pytest.raises(UsageError):
         Session(load_settings({"engine": "fake", name: value}, tmp_path))
+
+
+def test_a_measurement_of_a_busy_machine_is_made_again(settings: Settings, tmp_path: Path) -> None:
+    measurement = tmp_path / "measurement.json"
+    for slower, kept in ((1.0, True), (3.0, False)):
+        measurement.write_text("{}")
+        session = Session(settings)
+        session.loaded = replace(session.loaded, measurement=measurement)
+        session._curve = CostCurve({1: 0.02, 2: 0.03})
+        for _ in range(40):
+            session._curve.observe(2, 0.03 / slower)
+        session.close()
+        assert measurement.exists() is kept

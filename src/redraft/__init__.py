@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         Run,
         Session,
     )
+    from redraft.tokens import Draft
 
 __version__: str
 
@@ -49,12 +50,14 @@ _HOMES = {
     "Result": "redraft.session",
     "Run": "redraft.session",
     "Session": "redraft.session",
+    "Draft": "redraft.tokens",
 }
 
 __all__ = [
     "Cancelled",
     "CheckFailed",
     "CompleteRequest",
+    "Draft",
     "EditRequest",
     "EngineError",
     "GenerateRequest",

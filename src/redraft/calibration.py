@@ -71,7 +71,7 @@ def load_calibration(directory: Path, key: CalibrationKey) -> Calibration | None
     """
     description = key.describe()
     try:
-        stored = json.loads(_path(directory, description).read_text("utf-8"))
+        stored = json.loads(_path_for(directory, description).read_text("utf-8"))
         content = stored["content"]
         if stored["sha256"] != _checksum(content) or content["key"] != description:
             return None
@@ -111,7 +111,12 @@ def store_calibration(directory: Path, key: CalibrationKey, calibration: Calibra
     except OSError as error:
         raise InputError(f"{directory} cannot be made: {error.strerror}") from None
     stored = {"sha256": _checksum(content), "content": content}
-    write_atomically(_path(directory, description), json.dumps(stored, indent=1).encode())
+    write_atomically(_path_for(directory, description), json.dumps(stored, indent=1).encode())
+
+
+def calibration_path(directory: Path, key: CalibrationKey) -> Path:
+    """Where the measurement for `key` is kept. Removing the file has it measured again."""
+    return _path_for(directory, key.describe())
 
 
 def processor_name() -> str:
@@ -124,6 +129,6 @@ def processor_name() -> str:
     return " / ".join(dict.fromkeys(line for line in lines if line.startswith(kept)))
 
 
-def _path(directory: Path, description: dict[str, str | int]) -> Path:
+def _path_for(directory: Path, description: dict[str, str | int]) -> Path:
     digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
     return directory / f"{digest[:16]}.json"

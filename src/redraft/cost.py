@@ -44,6 +44,11 @@ class CostCurve:
         """Expected seconds of a forward of `rows` tokens; 1 ≤ rows ≤ 64."""
         return float(self._seconds[rows - 1] * self._shape[rows - 1]) * self._speed
 
+    @property
+    def speed(self) -> float:
+        """How long forwards take lately, in units of the measured times."""
+        return self._speed
+
     def table(self) -> list[float]:
         """Expected seconds for 1 … 64 rows; entry i is for i + 1 rows."""
         corrected: list[float] = (self._seconds * self._shape * self._speed).tolist()

@@ -2,6 +2,7 @@
 
     RedraftError                 2  anything we can explain in one line
     ├── UsageError               2  a flag, setting or argument that cannot be used
+    ├── DrafterFailed            2  a drafter that cannot be loaded or used
     ├── InputError               2  a file that cannot be read, decoded or written
     ├── ModelError               3  weights that are missing, damaged or unsuitable
     │   ├── ModelMissing            not on this machine yet
@@ -33,6 +34,10 @@ class RedraftError(Exception):
 
 class UsageError(RedraftError):
     """A flag, setting or argument that cannot be used."""
+
+
+class DrafterFailed(RedraftError):
+    """A drafter, most likely somebody else's, that cannot be loaded or used."""
 
 
 class InputError(RedraftError):

@@ -14,6 +14,7 @@ from redraft.calibration import (
     Calibration,
     CalibrationKey,
     calibrate,
+    calibration_path,
     load_calibration,
     store_calibration,
 )
@@ -62,6 +63,8 @@ class Loaded:
     """The weights file; None for the fake engine."""
     sha256: str | None
     """The file's checksum where it was verified before; None for a file outside the catalogue."""
+    measurement: Path | None = None
+    """Where the calibration is kept; None for the fake engine."""
 
 
 def load(loading: Loading, notify: Notify) -> Loaded:
@@ -110,6 +113,7 @@ def load(loading: Loading, notify: Notify) -> Loaded:
         name,
         path,
         known[0] if known else None,
+        calibration_path(directory, key),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence as Tokens
 from time import perf_counter
 
 from redraft.cost import CostCurve
-from redraft.errors import UsageError
+from redraft.errors import DrafterFailed, UsageError
 from redraft.protocols import MAX_ROWS, DraftContext, Drafter, Policy
 from redraft.tokens import NO_DRAFT, Draft, Step
 
@@ -124,7 +124,7 @@ class CostPolicy:
     def _ask(self, drafter: Drafter, limit: int, after: tuple[int, ...]) -> Draft:
         """The drafter's proposal, timed."""
         begun = perf_counter()
-        draft = drafter.propose(limit, after)
+        draft = propose(drafter, limit, after)
         pace = self._pace.setdefault(drafter.name, _Pace())
         pace.observe(draft, perf_counter() - begun)
         return draft
@@ -206,8 +206,26 @@ Ask = Callable[[Drafter, int, tuple[int, ...]], Draft]
 
 
 def propose(drafter: Drafter, limit: int, after: tuple[int, ...]) -> Draft:
-    """The drafter's proposal."""
-    return drafter.propose(limit, after)
+    """The drafter's proposal, with its name and bin 0 where it leaves them out.
+
+    Raises DrafterFailed for a proposal that cannot be used and for whatever the drafter raises.
+    """
+    try:
+        draft = drafter.propose(limit, after)
+    except Exception as error:
+        reason = f"{type(error).__name__}: {error}"
+        raise DrafterFailed(f"drafter {drafter.name!r} failed: {reason}; leave it out") from error
+    count = len(draft.tokens)
+    if len(draft.survival) != count:
+        raise DrafterFailed(
+            f"drafter {drafter.name!r} gave {count} tokens with {len(draft.survival)} survivals;"
+            " a draft has one for each token"
+        )
+    if len(draft.drafters) == len(draft.evidence) == count:
+        return draft
+    names = draft.drafters if len(draft.drafters) == count else (drafter.name,) * count
+    evidence = draft.evidence if len(draft.evidence) == count else (0,) * count
+    return Draft(draft.tokens, draft.survival, names, evidence)
 
 
 def compose(drafters: Tokens[Drafter], limit: int, ask: Ask = propose) -> Draft:

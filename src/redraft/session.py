@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from types import TracebackType
@@ -31,6 +32,10 @@ from redraft.streaming import TextStream
 from redraft.tokens import FinishReason, Prefill, Step
 
 Kind = Literal["edit", "complete", "generate"]
+
+MEASURED_BUSY = 0.6
+"""Forwards faster than this share of the measured times say that the machine was busy when it was
+measured, so that the curve's shape is not to be trusted either: the next session measures again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +100,8 @@ class Session:
     def __init__(self, settings: Settings, notify: Notify | None = None) -> None:
         self.settings = settings
         say = notify or (lambda stage, share: None)
+        for name in settings.drafters:
+            drafter_registry.find(name)  # a mistake is told before the weights are loaded
         self.loaded = load(_loading(settings, settings.model), say)
         self._small: Engine | None = None
         if "model" in settings.drafters:
@@ -160,6 +167,10 @@ class Session:
 
     def close(self) -> None:
         """Free the weights."""
+        measurement = self.loaded.measurement
+        if measurement is not None and self._curve.speed < MEASURED_BUSY:
+            with suppress(OSError):  # then the old measurement serves again, as it did now
+                measurement.unlink()
         self.loaded.engine.close()
         if self._small is not None:
             self._small.close()

@@ -13,7 +13,7 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 
-from redraft.errors import UsageError
+from redraft.errors import DrafterFailed, UsageError
 from redraft.protocols import Drafter, Engine, Tokenizer
 
 
@@ -45,11 +45,21 @@ def names() -> list[str]:
 
 
 def build(name: str, resources: Resources) -> Drafter:
-    """The drafter called `name`. Raises UsageError with the known names otherwise."""
-    return _factory(name)(resources)
+    """The drafter called `name`.
+
+    Raises UsageError with the known names, and DrafterFailed where it cannot be made.
+    """
+    factory = find(name)
+    if name in BUILT_IN:
+        return factory(resources)
+    try:
+        return factory(resources)
+    except Exception as error:
+        raise DrafterFailed(f"drafter {name!r} cannot be built: {_told(error)}") from error
 
 
-def _factory(name: str) -> Factory:
+def find(name: str) -> Factory:
+    """The factory of the drafter called `name`, loaded; raises as `build` does."""
     if name in BUILT_IN:
         module, _, attributes = BUILT_IN[name].partition(":")
         found: object = import_module(module)
@@ -57,6 +67,14 @@ def _factory(name: str) -> Factory:
             found = getattr(found, attribute)
         return found  # type: ignore[return-value]  # the table above holds factories only
     for point in entry_points(group="redraft.drafters", name=name):
-        loaded: Factory = point.load()
+        try:
+            loaded: Factory = point.load()
+        except Exception as error:
+            place = f"drafter {name!r} ({point.value})"
+            raise DrafterFailed(f"{place} cannot be loaded: {_told(error)}") from error
         return loaded
     raise UsageError(f"no drafter is called {name!r}; known are {', '.join(names())}")
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"
