@@ -87,6 +87,9 @@ class Result:
     exact_because: str
     """Why the tokens are those the target alone would give, or why that is not promised."""
     statistics: Statistics
+    plain_seconds: float
+    """What one token a forward would have taken about for these tokens, by the cost curve as this
+    run corrected it; an estimate, to be compared with `statistics.decode_seconds`."""
     run_id: str | None = None
 
 
@@ -344,6 +347,7 @@ class Run:
             exact=exact,
             exact_because=because,
             statistics=statistics,
+            plain_seconds=len(output) * self._session._curve.seconds(1),
             run_id=writer.run_id if writer is not None and writer.problem is None else None,
         )
 

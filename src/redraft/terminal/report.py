@@ -33,9 +33,13 @@ def _summary(result: Result) -> str:
     """Tokens, time, speed, acceptance and exactness, on one line."""
     count = result.statistics
     seconds = count.decode_seconds
-    parts = [f"{count.output_tokens} tokens in {count.prefill_seconds + seconds:.1f} s"]
+    noun = "token" if count.output_tokens == 1 else "tokens"
+    parts = [f"{count.output_tokens} {noun} in {seconds:.1f} s"]
     if seconds > 0 and count.output_tokens:
-        parts.append(f"{count.output_tokens / seconds:.1f} tokens/s")
+        parts[0] += f" ({count.output_tokens / seconds:.1f}/s)"
+    parts[0] += f" after {count.prefill_seconds:.1f} s for the prompt"
+    if seconds > 0 and count.output_tokens:
+        parts.append(f"about {result.plain_seconds / seconds:.1f}x plain decoding")
     if count.tokens_per_forward is not None:
         parts.append(f"{count.tokens_per_forward:.1f} tokens per forward")
     if count.accepted_of_proposed is not None:
@@ -54,5 +58,6 @@ def as_json(result: Result) -> dict[str, object]:
         "exact": result.exact,
         "exact_because": result.exact_because,
         "statistics": asdict(result.statistics),
+        "plain_seconds": result.plain_seconds,
         "run_id": result.run_id,
     }
