@@ -18,7 +18,7 @@ from redraft.cost import measure_cost
 from redraft.errors import InputError
 from redraft.files import write_atomically
 from redraft.invariance import CANDIDATES, Invariance, measure_invariance
-from redraft.protocols import MAX_ROWS, Engine
+from redraft.protocols import MAX_ROWS, Engine, Progress
 
 VERSION = 2
 
@@ -54,12 +54,16 @@ class CalibrationKey:
         }
 
 
-def calibrate(engine: Engine) -> Calibration:
-    """Measure an engine: about five seconds with 1.5B weights on two cores."""
-    invariance = measure_invariance(engine)
+def calibrate(engine: Engine, progress: Progress = lambda share: None) -> Calibration:
+    """Measure an engine: about five seconds with 1.5B weights on two cores. `progress` gets the
+    share that is done."""
+    invariance = measure_invariance(engine, progress=lambda share: progress(0.4 * share))
     sequence = engine.open_sequence()
     try:
-        return Calibration(invariance, measure_cost(sequence, engine.vocab_size))
+        curve = measure_cost(
+            sequence, engine.vocab_size, progress=lambda share: progress(0.4 + 0.6 * share)
+        )
+        return Calibration(invariance, curve)
     finally:
         sequence.close()
 

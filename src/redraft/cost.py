@@ -12,9 +12,10 @@ from time import perf_counter
 import numpy as np
 from numpy.typing import NDArray
 
-from redraft.protocols import MAX_ROWS, Sequence
+from redraft.protocols import MAX_ROWS, Progress, Sequence
 
 MEASURED_ROWS = (1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 20, 24, 32, 64)
+_ROUNDS = 3
 _TWICE_UP_TO = 16
 """Larger forwards are timed once: they cost most of the time and are chosen least."""
 
@@ -75,7 +76,9 @@ def _no_dearer_than_parts(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
     return bounded
 
 
-def measure_cost(sequence: Sequence, vocab_size: int, seed: int = 11) -> dict[int, float]:
+def measure_cost(
+    sequence: Sequence, vocab_size: int, seed: int = 11, progress: Progress = lambda share: None
+) -> dict[int, float]:
     """Seconds of a forward for some row counts from 1 to 64, on an open sequence.
 
     Rounds are interleaved, so that a slow moment does not fall on one row count, and the smaller
@@ -86,8 +89,9 @@ def measure_cost(sequence: Sequence, vocab_size: int, seed: int = 11) -> dict[in
     start = sequence.length
     best: dict[int, float] = {}
     sequence.evaluate(text[:MAX_ROWS], rows=1)  # wakes the threads and sizes the buffers
-    for repeat in range(3):
-        for rows in MEASURED_ROWS:
+    for repeat in range(_ROUNDS):
+        for number, rows in enumerate(MEASURED_ROWS):
+            progress((repeat + number / len(MEASURED_ROWS)) / _ROUNDS)
             if repeat and rows > _TWICE_UP_TO:
                 continue
             begun = perf_counter()

@@ -97,8 +97,8 @@ def load(loading: Loading, notify: Notify) -> Loaded:
     )
     opened = engines.open_engine(name, opening)
     if calibration is None:
-        notify("measuring this machine (once)", None)
-        calibration = calibrate(opened.engine)
+        measuring = "measuring this machine (once)"
+        calibration = calibrate(opened.engine, lambda share: notify(measuring, share))
         try:
             store_calibration(directory, key, calibration)
         except InputError as error:  # measuring again next time costs seconds, failing costs all

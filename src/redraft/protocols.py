@@ -22,6 +22,8 @@ MAX_ROWS = 64
 
 Logits: TypeAlias = NDArray[np.float32]
 Cancelled: TypeAlias = Callable[[], bool]
+Progress: TypeAlias = Callable[[float], None]
+"""Gets the share that is done, 0 … 1."""
 Sampler: TypeAlias = Callable[[NDArray[np.float32], Tokens[int]], Choice]
 """`sample(row, tokens_before)`: the target's choice from `row` (float32[vocab]) after the tokens
 before it (prompt and output). A pure function of its arguments."""
