@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 
 from command import FENCE, Redraft, make_redraft
 from redraft.errors import UsageError
+from redraft.terminal import outputs
 from redraft.terminal.inputs import Place, parse_place, split_at
 
 SOURCE = "def add(a, b):\n    return \n\n\nprint(add(1, 2))\n"
@@ -65,6 +66,20 @@ def test_code_that_is_not_whole_is_shown_and_not_written(redraft: Redraft) -> No
     assert "not whole" in done.err
     done = redraft("generate", "a constant", "-o", "a.go", "--max-tokens", "5", answer=answer)
     assert (done.code, Path("a.go").exists()) == (1, False)
+
+
+def test_code_that_could_not_be_written_is_shown(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = Path("a.go")
+    path.write_text("package a\n")
+    found = iter([b"package a\n", b"someone else's"])
+    monkeypatch.setattr(outputs, "current", lambda path: next(found))
+    done = redraft("generate", "a constant", "-o", "a.go", answer="const A = 1\n" + FENCE)
+    assert (done.code, done.out, path.read_text()) == (2, "const A = 1\n", "package a\n")
+    assert done.err.endswith(
+        "redraft: a.go was changed meanwhile, so nothing was written; run it again\n"
+    )
 
 
 @given(text=some.text(alphabet="ab\ná", max_size=30), data=some.data())

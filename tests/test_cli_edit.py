@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 import subprocess
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from availability import unavailable
+from broken_streams import broken_stdout
 from command import FENCE, Redraft, make_redraft
+from redraft import files
+from redraft.errors import InputError
 from redraft.terminal import edit as edit_module
+from redraft.terminal import outputs
 
 SOURCE = "def find(a):\n    return a\n\n\nprint(find(1))\n"
 RENAMED = SOURCE.replace("find", "lookup")
@@ -29,6 +36,21 @@ def file(redraft: Redraft) -> Path:
     path = Path("a.py")
     path.write_text(SOURCE)
     return path
+
+
+def meanwhile(monkeypatch: pytest.MonkeyPatch, change: Callable[[], object]) -> None:
+    """Do something after the last file was edited and before any is written."""
+    write = edit_module._write
+
+    def changed_before(
+        edits: Sequence[edit_module.Edited],
+        options: edit_module.EditOptions,
+        output: outputs.Target | None,
+    ) -> outputs.Written:
+        change()
+        return write(edits, options, output)
+
+    monkeypatch.setattr(edit_module, "_write", changed_before)
 
 
 def test_shows_a_diff_that_patch_takes_and_leaves_the_file(redraft: Redraft, file: Path) -> None:
@@ -124,10 +146,103 @@ def test_the_partial_text_of_such_an_output_is_in_json(redraft: Redraft, file: P
 def test_a_file_that_changed_meanwhile_is_left_alone(
     redraft: Redraft, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(edit_module, "_current", lambda path: b"someone else wrote this")
+    meanwhile(monkeypatch, lambda: file.write_text("mine"))
     done = redraft("edit", "a.py", *ASK, "--apply", answer=RENAMED + FENCE)
-    assert (done.code, file.read_text()) == (2, SOURCE)
+    assert (done.code, file.read_text()) == (2, "mine")
     assert "changed meanwhile" in done.err
+    assert "+def lookup(a):" in done.out  # the edit itself is not lost
+
+
+def test_an_output_that_changed_meanwhile_is_left_alone(
+    redraft: Redraft, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meanwhile(monkeypatch, lambda: file.write_text("mine"))
+    done = redraft("edit", "a.py", *ASK, "-o", "a.py", answer=RENAMED + FENCE)
+    assert (done.code, file.read_text()) == (2, "mine")
+    assert "redraft: a.py was changed meanwhile, so nothing was written" in done.err
+
+
+def test_an_output_is_replaced_where_nobody_else_wrote_it(redraft: Redraft, file: Path) -> None:
+    done = redraft("edit", "a.py", *ASK, "-o", "a.py", answer=RENAMED + FENCE)
+    assert (done.code, file.read_text()) == (0, RENAMED)
+
+
+@pytest.mark.parametrize("other", ["a named pipe", "/dev/zero"])
+def test_a_path_that_became_something_else_is_neither_waited_for_nor_read(
+    redraft: Redraft, file: Path, monkeypatch: pytest.MonkeyPatch, other: str
+) -> None:
+    def replace() -> None:
+        file.unlink()
+        if other == "/dev/zero":
+            file.symlink_to(other)
+        else:
+            os.mkfifo(file)
+
+    meanwhile(monkeypatch, replace)
+    done = redraft("edit", "a.py", *ASK, "--apply", answer=RENAMED + FENCE)
+    assert done.code == 2
+    assert "a.py is not a regular file" in done.err
+    assert outputs.current(file) is None
+
+
+def test_no_file_is_written_when_one_of_them_changed(
+    redraft: Redraft, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Path("b.py")
+    other.write_text(SOURCE)
+    meanwhile(monkeypatch, lambda: other.write_text("mine"))
+    done = redraft("edit", "a.py", "b.py", *ASK, "--apply", answer=RENAMED + FENCE)
+    assert (done.code, file.read_text(), other.read_text()) == (2, SOURCE, "mine")
+    assert "redraft: b.py was changed meanwhile, so nothing was written" in done.err
+
+
+def test_what_was_written_is_said_when_a_later_file_fails(
+    redraft: Redraft, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, write = Path("b.py"), files.write_atomically
+    other.write_text(SOURCE)
+
+    def fail(path: Path, data: bytes) -> None:
+        if path == other:
+            raise InputError("b.py was not changed: the disk is full")
+        write(path, data)
+
+    monkeypatch.setattr(files, "write_atomically", fail)
+    done = redraft("edit", "a.py", "b.py", *ASK, "--apply", "--json", answer=RENAMED + FENCE)
+    assert (done.code, file.read_text(), other.read_text()) == (2, RENAMED, SOURCE)
+    assert "a.py: written" in done.err
+    assert "b.py: written" not in done.err
+    assert done.err.endswith("redraft: b.py was not changed: the disk is full\n")
+    places = [json.loads(line)["written_to"] for line in done.out.splitlines()]
+    assert places == ["a.py", None]
+
+
+@pytest.mark.parametrize("second", ["./a.py", "link.py", "a.py"])
+def test_two_names_of_one_file_are_refused(redraft: Redraft, file: Path, second: str) -> None:
+    Path("link.py").symlink_to("a.py")
+    done = redraft("edit", "a.py", second, *ASK, "--apply", answer=RENAMED + FENCE)
+    assert (done.code, file.read_text()) == (2, SOURCE)
+    assert "redraft: a file is named twice" in done.err
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)])
+@pytest.mark.parametrize("name", ["full", "closed", "reader gone"])
+def test_trouble_with_stdout_does_not_keep_an_edit_from_being_written(
+    redraft: Redraft,
+    file: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    flags: tuple[str, ...],
+) -> None:
+    with broken_stdout(name) as stdout:
+        monkeypatch.setattr("sys.stdout", stdout)
+        done = redraft("edit", "a.py", *ASK, "--apply", *flags, answer=RENAMED + FENCE)
+    assert (done.code, file.read_text()) == (141 if name == "reader gone" else 2, RENAMED)
+    assert "a.py: written" in done.err
+    if name == "reader gone":
+        assert "redraft: " not in done.err
+    else:
+        assert "redraft: standard output cannot be written: " in done.err
 
 
 def test_control_characters_of_a_file_stay_data(redraft: Redraft, file: Path) -> None:

@@ -8,24 +8,24 @@ the output went away. Nothing heavy is imported before a command runs.
 from __future__ import annotations
 
 import io
-import os
 import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import FrameType
-from typing import Annotated, TextIO
+from typing import Annotated
 
 import typer
 
 from redraft.errors import RedraftError
 from redraft.terminal.flags import Flags, with_settings
-from redraft.terminal.screen import say
+from redraft.terminal.interruption import INTERRUPTED, message, promise_unchanged
+from redraft.terminal.screen import ignore_useless_width, say
+from redraft.terminal.streams import ReaderGone
 
 INTERNAL_ERROR = 70
-INTERRUPTED = 130
-READER_GONE = 141
+CHANGES_NOTHING = frozenset({"edit", "complete", "generate", "explain-run", "config"})
+"""Commands that change no file before their moment of writing, if they have one."""
 
 
 @dataclass(slots=True)
@@ -62,7 +62,7 @@ Language = Annotated[
     str, typer.Option("--lang", metavar="NAME", help="Language, where the name does not tell.")
 ]
 Output = Annotated[
-    Path | None, typer.Option("--output", "-o", metavar="PATH", help="Write the result there.")
+    str | None, typer.Option("--output", "-o", metavar="PATH", help="Write the result there.")
 ]
 
 
@@ -85,6 +85,7 @@ def root(
     ] = False,
 ) -> None:
     """Flags that go before a command."""
+    promise_unchanged(context.invoked_subcommand in CHANGES_NOTHING)
     if debug and isinstance(context.obj, State):
         context.obj.debug = True
 
@@ -108,9 +109,11 @@ def edit(
     from redraft.terminal.corpus import update_in_background
     from redraft.terminal.edit import EditOptions
     from redraft.terminal.edit import edit as run
+    from redraft.terminal.outputs import output_path
 
     settings = load_settings(flags)
-    options = EditOptions(tuple(files), instruction, lang, apply, output, as_json)
+    place = output_path(output)
+    options = EditOptions(tuple(files), instruction, lang, apply, place, as_json)
     code = run(options, settings)
     update_in_background(settings)
     raise typer.Exit(code)
@@ -157,9 +160,10 @@ def generate(
     from redraft.terminal.answers import GenerateOptions
     from redraft.terminal.answers import generate as run
     from redraft.terminal.corpus import update_in_background
+    from redraft.terminal.outputs import output_path
 
     settings = load_settings(flags)
-    code = run(GenerateOptions(instruction, lang, output, as_json), settings)
+    code = run(GenerateOptions(instruction, lang, output_path(output), as_json), settings)
     update_in_background(settings)
     raise typer.Exit(code)
 
@@ -307,59 +311,45 @@ def bench(context: typer.Context) -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code. Never raises but what --debug asks for."""
-    state, stdout = State(), sys.stdout
-    for stream in (stdout, sys.stderr):
+    state = State()
+    promise_unchanged(True)
+    ignore_useless_width()
+    for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # whatever the locale cannot show
-    signal.signal(signal.SIGTERM, _interrupt)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the same way as Ctrl-C
     try:
         code = app(list(arguments), obj=state, standalone_mode=False, prog_name="redraft")
         sys.stdout.flush()
         if code == INTERRUPTED:  # what typer makes of KeyboardInterrupt
-            say("redraft: interrupted")
+            say(f"redraft: {message()}")
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort) as error:
-        return _failed(state, error, "interrupted", INTERRUPTED)
-    except BrokenPipeError:
-        return _reader_gone(stdout)
-    except SystemExit as leaving:
-        # typer leaves so when the reader of stdout has gone, and puts a wrapper around stdout
-        if sys.stdout is not stdout:
-            return _reader_gone(stdout)
-        return leaving.code if isinstance(leaving.code, int) else 0
+        return _failed(state, error, message(), INTERRUPTED)
+    except ReaderGone as error:
+        return error.exit_code
     except RedraftError as error:
         return _failed(state, error, str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001  # the last resort before the user
         return _unexpected(state, error)
 
 
-def _reader_gone(stdout: TextIO) -> int:
-    """What is still buffered has nowhere to go; Python would complain about it at exit."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stdout.fileno())
-    return READER_GONE
-
-
 def _unexpected(state: State, error: Exception) -> int:
     """A usage error of typer, which has a message and an exit code, or a bug."""
-    message = getattr(error, "format_message", None)
+    formatted = getattr(error, "format_message", None)
     code = getattr(error, "exit_code", None)
-    if message is not None and isinstance(code, int):
-        text = message()  # none where typer has shown the help instead
+    if formatted is not None and isinstance(code, int):
+        text = formatted()  # none where typer has shown the help instead
         return _failed(state, error, " ".join(text.split()), code) if text else code
     text = " ".join(f"{type(error).__name__}: {error}".split())
     hint = "run again with 'redraft --debug …' for where it happened"
     return _failed(state, error, f"internal error: {text}; {hint}", INTERNAL_ERROR)
 
 
-def _failed(state: State, error: BaseException, message: str, code: int) -> int:
+def _failed(state: State, error: BaseException, text: str, code: int) -> int:
     if state.debug:
         import traceback
 
         traceback.print_exception(error)
-    say(f"redraft: {message}")
+    say(f"redraft: {text}")
     return code
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """SIGTERM ends the same way as Ctrl-C."""
-    raise KeyboardInterrupt

@@ -66,10 +66,14 @@ class SourceFile:
 
 
 def read(path: Path, limit: int = LARGEST_FILE) -> SourceFile:
-    """The text file at `path`.
+    """The text file at `path`. Raises InputError as `read_bytes` does, or when it is no text."""
+    return parse(read_bytes(path, limit), _shown(path))
 
-    Raises InputError when it is missing, no regular file, not readable, longer than `limit` bytes
-    or no text.
+
+def read_bytes(path: Path, limit: int = LARGEST_FILE) -> bytes:
+    """The bytes of the file at `path`; waits for nothing, and reads no more than `limit`.
+
+    Raises InputError when it is missing, no regular file, not readable or longer.
     """
     name = _shown(path)
     try:
@@ -88,7 +92,7 @@ def read(path: Path, limit: int = LARGEST_FILE) -> SourceFile:
         raise InputError(f"{name} cannot be read: {_reason(error)}") from None
     if len(data) > limit:
         raise InputError(f"{name} is longer than {limit:,} bytes; give a smaller file")
-    return parse(data, name)
+    return data
 
 
 def _open_without_waiting(path: str, flags: int) -> int:

@@ -19,7 +19,7 @@ from availability import unavailable
 from gguf_writer import gguf_bytes, sample_values, write_sample
 from redraft.engines import llamacpp
 from redraft.models import CATALOGUE
-from redraft.terminal import edit
+from redraft.terminal import outputs
 from scripted_engine import Script
 
 SOURCE = "def find(a):\n    return a\n"
@@ -76,7 +76,7 @@ class Scene:
         Path("a.py").write_bytes(b"# \x80\xe4\n")
 
     def _changed_meanwhile(self) -> None:
-        self._monkeypatch.setattr(edit, "_current", lambda path: b"someone else's")
+        self._monkeypatch.setattr(outputs, "current", lambda path: b"someone else's")
 
     def _binary_stdin(self) -> None:
         self.stdin = b"\0\1"

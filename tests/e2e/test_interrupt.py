@@ -14,6 +14,7 @@ import pexpect
 import pytest
 
 import scripted_engine
+from redraft.terminal import interruption
 
 SOURCE = "x = 1\n" * 20
 EDIT = ("edit", "a.py", "-i", "change", "--apply")
@@ -139,17 +140,42 @@ def test_ctrl_c_while_stdin_is_read(terminal: Terminal) -> None:
     assert ended(child) == INTERRUPTED
 
 
-def test_a_reader_that_goes_away_is_no_failure_worth_a_word(
-    file: Path, environment: dict[str, str]
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("module", ["redraft.terminal.streams", "redraft.cli", "redraft.session"])
+def test_a_signal_while_the_program_starts(
+    file: Path, environment: dict[str, str], number: signal.Signals, module: str
 ) -> None:
-    command = f"{sys.executable} -m redraft config --json | true; echo ${{PIPESTATUS[0]}}"
+    """The signal comes just when a module begins to be imported."""
+    code = STARTING.format(module=module, number=int(number))
     done = subprocess.run(
-        ["bash", "-c", command], env=environment, capture_output=True, cwd=file.parent, check=True
+        [sys.executable, "-c", code, *EDIT],
+        cwd=file.parent,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
-    assert done.stderr == b""
-    assert done.stdout.split()[-1] in (b"0", b"141")  # it may have finished before
-    command = f"{sys.executable} -m redraft config --json >&-"
-    done = subprocess.run(
-        ["bash", "-c", command], env=environment, capture_output=True, cwd=file.parent, check=False
-    )
-    assert b"Traceback" not in done.stderr
+    assert (done.returncode, done.stdout) == (INTERRUPTED, "")
+    assert done.stderr == "redraft: interrupted; no file was changed\n"
+    assert file.read_text() == SOURCE
+
+
+STARTING = """
+import os, sys
+class Interrupting:
+    def find_spec(self, name, path=None, target=None):
+        if name == {module!r}:
+            sys.meta_path.remove(self)
+            os.kill(os.getpid(), {number})
+sys.meta_path.insert(0, Interrupting())
+from redraft.__main__ import main
+main()
+"""
+
+
+def test_an_interruption_promises_nothing_once_files_were_written() -> None:
+    interruption.promise_unchanged(True)
+    assert interruption.message() == "interrupted; no file was changed"
+    with interruption.writing():
+        os.kill(os.getpid(), signal.SIGINT)  # is not heard
+    assert interruption.message() == "interrupted"

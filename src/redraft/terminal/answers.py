@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from redraft import files
 from redraft.errors import UsageError
-from redraft.terminal import report
-from redraft.terminal.inputs import parse_place, read_input, require_writable, split_at
+from redraft.terminal import outputs, report
+from redraft.terminal.inputs import parse_place, read_input, split_at
 from redraft.terminal.job import Job
 from redraft.terminal.languages import chosen_language
+from redraft.terminal.outputs import Written
 from redraft.terminal.progress import display
 from redraft.terminal.screen import as_text, say, shortened, write_data, write_json
 
@@ -69,22 +69,30 @@ def generate(options: GenerateOptions, settings: Settings) -> int:
 
     if not options.instruction.strip():
         raise UsageError("the instruction is empty; say what to write")
-    if options.output is not None:
-        require_writable(options.output)
+    output = outputs.target(options.output) if options.output is not None else None
+    if output is not None:
+        outputs.require_writable(output.path)
     language = chosen_language(options.language, options.output.name if options.output else "")
     request = GenerateRequest(options.instruction, language)
     result = _answer("generating", lambda session: session.generate(request), settings)
     whole = result.finish_reason == "stop"
-    if options.output is not None and whole:
-        files.write_atomically(options.output, result.text.encode())
-        say(f"{options.output}: written")
-    if options.as_json:
-        write_json({**report.as_json(result), "written_to": options.output if whole else None})
-    elif options.output is None:
-        write_data(result.text)
-    if not whole:
-        say(f"redraft: the output is not whole: {report.INCOMPLETE[result.finish_reason]}")
-    report.say_summary(result, settings)
+    written = Written()
+    if output is not None and whole:
+        written = outputs.write_all([(output, result.text.encode())])
+    for path in written.paths:
+        say(f"{path}: written")
+    try:
+        if options.as_json:
+            place = options.output if written.paths else None
+            write_json({**report.as_json(result), "written_to": place})
+        elif options.output is None or written.trouble is not None:  # minutes of work are kept
+            write_data(result.text)
+    finally:
+        if not whole:
+            say(f"redraft: the output is not whole: {report.INCOMPLETE[result.finish_reason]}")
+        report.say_summary(result, settings)
+        if written.trouble is not None:
+            raise written.trouble
     return 0 if whole else 1
 
 

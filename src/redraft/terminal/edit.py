@@ -1,26 +1,26 @@
 """`redraft edit`: files changed by instruction, shown as a diff, applied when asked.
 
 Nothing is written until every file has been edited, so an interruption leaves all as they were.
-An output that is not whole is never written.
+Writing comes before showing, so trouble with stdout costs no edit. An output that is not whole is
+never written.
 """
 
 from __future__ import annotations
 
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from redraft import files
-from redraft.errors import InputError, UsageError
+from redraft.errors import UsageError
 from redraft.files import SourceFile
-from redraft.terminal import report
+from redraft.terminal import outputs, report
 from redraft.terminal.diff import coloured, unified_diff
-from redraft.terminal.inputs import STDIN, read_input, require_writable
+from redraft.terminal.inputs import STDIN, read_input
 from redraft.terminal.job import Job
 from redraft.terminal.languages import chosen_language
+from redraft.terminal.outputs import Target, Written
 from redraft.terminal.progress import display
 from redraft.terminal.screen import as_text, data_console, say, shortened, write_data, write_json
 
@@ -76,12 +76,13 @@ def edit(options: EditOptions, settings: Settings) -> int:
     Raises RedraftError for what cannot be read, done or written.
     """
     _require_sensible(options)
+    output = outputs.target(options.output) if options.output is not None else None
     sources = [(name, read_input(name)) for name in options.names]
-    if options.output is not None:
-        require_writable(options.output)
+    if output is not None:
+        outputs.require_writable(output.path)
     elif options.apply:
         for name in options.names:
-            require_writable(Path(name))
+            outputs.require_writable(Path(name))
 
     def work(job: Job[list[Edited]]) -> list[Edited]:
         from redraft.session import Session
@@ -92,17 +93,20 @@ def edit(options: EditOptions, settings: Settings) -> int:
     job = Job(work)
     with display() as shown:
         edits = job.do(shown.show)
-    if not options.as_json:
-        for one in edits:
-            if one.complete:
+    written = _write(edits, options, output)
+    places = [_place(one, output, written) for one in edits]
+    try:
+        for one, place in zip(edits, places, strict=True):
+            if options.as_json:
+                write_json(_as_json(one, place))
+            elif one.complete:
                 _show(one)
-    with no_interruption():
-        written = [_write(one, options) if one.complete else None for one in edits]
-    for one, place in zip(edits, written, strict=True):
-        if options.as_json:
-            write_json(_as_json(one, place))
-        _say_what_happened(one, place)
-        report.say_summary(one.result, settings)
+    finally:  # what was written is said even where stdout takes nothing
+        for one, place in zip(edits, places, strict=True):
+            _say_what_happened(one, place)
+            report.say_summary(one.result, settings)
+        if written.trouble is not None:
+            raise written.trouble
     return 0 if all(one.complete for one in edits) else 1
 
 
@@ -119,6 +123,23 @@ def _require_sensible(options: EditOptions) -> None:
         )
     if len(set(names)) < len(names):
         raise UsageError("a file is named twice; name each once")
+    _require_different([name for name in names if name != STDIN])
+
+
+def _require_different(names: Sequence[str]) -> None:
+    """Refuse two names of one file, which would each be edited from the same text."""
+    seen: dict[tuple[int, int], str] = {}
+    for name in names:
+        try:
+            state = Path(name).stat()
+        except (OSError, ValueError):
+            continue  # refused when it is read
+        first = seen.setdefault((state.st_dev, state.st_ino), name)
+        if first != name:
+            raise UsageError(
+                f"a file is named twice, as {shortened(first)} and {shortened(name)};"
+                " name each once"
+            )
 
 
 def _edit_one(
@@ -151,37 +172,21 @@ def _as_json(one: Edited, written_to: str | None) -> dict[str, object]:
     }
 
 
-@contextmanager
-def no_interruption() -> Iterator[None]:
-    """For the moment that writing takes: all files are written, or none is."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, signal.SIG_IGN) for number in numbers]
-    try:
-        yield
-    finally:
-        for number, handler in zip(numbers, before, strict=True):
-            signal.signal(number, handler)
+def _write(edits: Sequence[Edited], options: EditOptions, output: Target | None) -> Written:
+    """Write what the options say and is whole."""
+    whole = [one for one in edits if one.complete]
+    if output is not None:
+        return outputs.write_all([(output, one.after) for one in whole])
+    if not options.apply:
+        return Written()
+    changed = [one for one in whole if one.changed]
+    return outputs.write_all([(Target(Path(one.name), one.before), one.after) for one in changed])
 
 
-def _write(one: Edited, options: EditOptions) -> str | None:
-    """Write the file where the options say; returns where, None if nowhere."""
-    if options.output is not None:
-        files.write_atomically(options.output, one.after)
-        return str(options.output)
-    if not (options.apply and one.changed):
-        return None
-    path = Path(one.name)
-    if _current(path) != one.before:
-        raise InputError(f"{one.name} was changed meanwhile, so it was left alone; run it again")
-    files.write_atomically(path, one.after)
-    return one.name
-
-
-def _current(path: Path) -> bytes | None:
-    try:
-        return path.read_bytes()
-    except OSError:
-        return None
+def _place(one: Edited, output: Target | None, written: Written) -> str | None:
+    """Where an edit was written; None if nowhere."""
+    path = output.path if output is not None else Path(one.name)
+    return str(path) if path in written.paths else None
 
 
 def _show(one: Edited) -> None:

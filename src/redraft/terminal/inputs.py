@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -75,16 +74,3 @@ def split_at(text: str, place: Place) -> tuple[str, str]:
         )
     offset = sum(len(line) + 1 for line in lines[: place.line - 1]) + place.column - 1
     return text[:offset], text[offset:]
-
-
-def require_writable(path: Path) -> None:
-    """Refuse before minutes of work what could not be written afterwards. Raises InputError."""
-    folder = Path(os.path.realpath(path)).parent
-    if path.is_dir():
-        raise InputError(f"{path} is a folder; give the name of a file in it")
-    if not folder.is_dir():
-        raise InputError(f"there is no folder {folder}; create it first")
-    if path.exists() and not os.access(path, os.W_OK):
-        raise InputError(f"{path} is read-only; make it writable, or use --output")
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"the folder {folder} may not be written to; use --output elsewhere")

@@ -7,6 +7,7 @@ Ctrl-C tells the run to stop. It does not know what the events are shown as.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import sys
@@ -15,7 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
-from redraft.errors import Cancelled
+from redraft.errors import Cancelled, RedraftError
+from redraft.terminal.interruption import INTERRUPTED, message
 
 if TYPE_CHECKING:
     from redraft.session import Progress, Result, Run
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
 _Value = TypeVar("_Value")
 PATIENCE = 60.0
 """Seconds that an interrupted piece of native work gets to come back."""
-INTERRUPTED = 130
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,8 +88,7 @@ class Job(Generic[_Value]):
     def do(self, show: Callable[[Event], None]) -> _Value:
         """Run the work and show its events, in this thread. Returns what the work returns.
 
-        Raises what the work raises, and Cancelled when the user stopped it. Whoever calls this
-        writes files only afterwards, so the message can say that none was changed.
+        Raises what the work raises, and Cancelled when the user stopped it.
         """
         thread = threading.Thread(target=self._in_thread, name="redraft-work", daemon=True)
         thread.start()
@@ -98,7 +98,7 @@ class Job(Generic[_Value]):
             thread.join()
         except KeyboardInterrupt:
             self._stop(thread)
-            raise Cancelled("interrupted; no file was changed") from None
+            raise Cancelled(message()) from None
         except BaseException:
             self._stop(thread)
             raise
@@ -131,6 +131,7 @@ class Job(Generic[_Value]):
 def _leave_now() -> None:
     """End the process while native code still runs in a thread: a normal exit would take that
     code's memory away under it and crash."""
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
+    with contextlib.suppress(OSError, RedraftError):  # there is nobody left to tell
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(INTERRUPTED)

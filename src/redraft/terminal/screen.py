@@ -5,6 +5,7 @@ It does not know what is written.
 
 from __future__ import annotations
 
+import os
 import sys
 from functools import cache
 from typing import TYPE_CHECKING
@@ -18,6 +19,10 @@ _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t
 }
 
 
+NARROWEST = 20
+"""Columns; a table loses its content in fewer."""
+
+
 def visible(text: str) -> str:
     """`text` with control characters as signs, so that a file cannot command the terminal."""
     return text.translate(_CONTROLS)
@@ -27,7 +32,9 @@ def data_console() -> Console:
     """Rich's console on stdout; colour only on a terminal and without NO_COLOR."""
     from rich.console import Console
 
-    return Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+    console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
+    console.width = max(NARROWEST, console.width)
+    return console
 
 
 @cache
@@ -56,6 +63,15 @@ def write_data(text: str) -> None:
 def say(text: str) -> None:
     """One line of talk to stderr."""
     print(visible(text), file=sys.stderr)
+
+
+def ignore_useless_width() -> None:
+    """Forget a width in COLUMNS in which nothing can be shown, or which is none."""
+    columns = os.environ.get("COLUMNS")
+    if columns is not None:
+        is_width = columns.isascii() and columns.isdecimal() and len(columns) < 5
+        if not is_width or int(columns) < NARROWEST:
+            del os.environ["COLUMNS"]
 
 
 def shortened(name: str, length: int = 32) -> str:
