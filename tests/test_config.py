@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as some
 
-from redraft.config import NAMES, Settings, explain, load_settings
+from redraft.config import NAMES, Settings, explain, layers, load_settings
 from redraft.cores import available_cores
 from redraft.errors import InputError, RedraftError, UsageError
 
@@ -143,6 +143,14 @@ REFUSED = [
     ("temperature = inf", "temperature is 'inf'; it must be a number, 0 … 100"),
     ("top_p = 0", "top_p is '0'; it must be a number, above 0, at most 1"),
     ("min_p = 'low'", "min_p is 'low'; it must be a number, 0 … 1"),
+    ("seed = '1'", "seed is '1'; it must be a whole number, 0 … 2^64 - 1, without quotation marks"),
+    ("seed = 1.0", "seed is '1.0'; it must be a whole number, 0 … 2^64 - 1"),
+    ("top_p = '0.5'", "it must be a number, above 0, at most 1, without quotation marks"),
+    ("record = 'true'", "record is 'true'; it must be true or false, without quotation marks"),
+    ("record = 1", "record is '1'; it must be true or false"),
+    ("seed = 0x" + "f" * 5000, "seed is 'a number of thousands of digits'; it must be a whole"),
+    ("corpus_paths = ['~nosuchuser/x']", "redraft.toml: corpus_paths names the home folder of a"),
+    ("model = '~nosuchuser/x.gguf'", "redraft.toml: model names the home folder of a user who"),
     ("record = 'perhaps'", "record is 'perhaps'; it must be true or false"),
     ("policy = 'fixed:0'", "policy is 'fixed:0'; it must be none, cost or fixed:k"),
     ("policy = 'fixed:64'", "with k = 1 … 63"),
@@ -161,7 +169,7 @@ REFUSED = [
     ("seed = ", "redraft.toml is no valid TOML: "),
     ("seed = 1\nseed = 2", "redraft.toml is no valid TOML: "),
     ("x = " + "[" * 9000, "redraft.toml is nested too deeply"),
-    ("seed = " + "9" * 5000, "is no valid TOML"),
+    ("seed = " + "9" * 5000, "redraft.toml has a number of thousands of digits; shorten it"),
     (b"\xff\xfe", "redraft.toml is not UTF-8 (line 1)"),
     (b"seed = 1\n# \xe9\n", "redraft.toml is not UTF-8 (line 2)"),
     (b"seed = 1\0", "is no valid TOML"),
@@ -196,15 +204,58 @@ def test_refusals_name_the_flag_or_the_variable(
         load_settings({"seed": 1}, tmp_path)
 
 
+def test_a_value_that_is_not_utf8_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDRAFT_MODEL", "a\udcff.gguf")
+    with pytest.raises(UsageError, match=r"variable REDRAFT_MODEL is .*udcff.*in UTF-8$"):
+        load_settings(start=tmp_path)
+    with pytest.raises(UsageError, match=r"^--corpus-paths is .*udcff.*in UTF-8$"):
+        load_settings({"model": "a", "corpus_paths": "b,a\udcff"}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("home", "words"),
+    [("~nosuchuser", "names no user's home folder; set"), ("/a\udcff", "is no readable path")],
+)
+def test_a_home_that_is_none_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, home: str, words: str
+) -> None:
+    monkeypatch.setenv("REDRAFT_HOME", home)
+    with pytest.raises(UsageError) as caught:
+        load_settings(start=tmp_path)
+    assert str(caught.value).startswith("REDRAFT_HOME=")
+    assert words in str(caught.value)
+    assert str(caught.value).isprintable()
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "endless", "loop", "dangling"])
+@pytest.mark.parametrize("place", ["project", "user/redraft"])
+def test_a_settings_file_that_is_none_is_not_passed_over(
+    tmp_path: Path, kind: str, place: str
+) -> None:
+    path = tmp_path / place / "redraft.toml"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to({"endless": "/dev/zero", "loop": path.name, "dangling": "nowhere"}[kind])
+    with pytest.raises(InputError) as caught:
+        load_settings(start=tmp_path / "project")
+    assert str(caught.value).startswith(f"{path} cannot be read: ")
+    assert str(caught.value).endswith("; mend or remove it")
+
+
 def test_a_file_that_may_not_be_read_is_an_input_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(tmp_path / "redraft.toml", "seed = 1")
 
-    def refuse(*_: object) -> None:
+    def refuse(_: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(layers, "open_regular", refuse)
     with pytest.raises(InputError, match="cannot be read: Permission denied"):
         load_settings(start=tmp_path)
 
@@ -218,11 +269,6 @@ def test_a_working_directory_that_is_gone_is_an_input_error(
     gone.rmdir()
     with pytest.raises(InputError, match="does not exist any more"):
         load_settings()
-
-
-def test_a_folder_called_as_the_file_is_no_file(tmp_path: Path) -> None:
-    (tmp_path / "redraft.toml").mkdir()
-    assert load_settings(start=tmp_path).seed == 0
 
 
 def loads_or_refuses(tmp_path: Path, overrides: dict[str, object] | None = None) -> None:

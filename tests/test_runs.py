@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 from pathlib import Path
 
@@ -159,6 +160,14 @@ def test_no_such_run_is_an_input_error(tmp_path: Path, run: str) -> None:
     with pytest.raises(InputError) as caught:
         runs.read(run, tmp_path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["pipe", "device"])
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/zero")
+    with pytest.raises(InputError, match="cannot be read: it is not a regular file"):
+        runs.read(tmp_path / name, tmp_path)
 
 
 def test_without_records_latest_says_what_makes_one(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redraft.errors import InputError
+from redraft.regular import NotRegular, open_regular
 
 LARGEST_FILE = 4 << 20
 """Bytes; far more than any context holds."""
@@ -77,11 +78,10 @@ def read_bytes(path: Path, limit: int = LARGEST_FILE) -> bytes:
     """
     name = _shown(path)
     try:
-        with open(path, "rb", opener=_open_without_waiting) as file:  # opener
-            mode = os.fstat(file.fileno()).st_mode
-            if not stat.S_ISREG(mode):
-                raise InputError(f"{name} is not a regular file; give a text file")
+        with open_regular(path) as file:
             data = file.read(limit + 1)
+    except NotRegular:
+        raise InputError(f"{name} is not a regular file; give a text file") from None
     except IsADirectoryError:
         raise InputError(f"{name} is a folder; give the files in it") from None
     except FileNotFoundError:
@@ -93,11 +93,6 @@ def read_bytes(path: Path, limit: int = LARGEST_FILE) -> bytes:
     if len(data) > limit:
         raise InputError(f"{name} is longer than {limit:,} bytes; give a smaller file")
     return data
-
-
-def _open_without_waiting(path: str, flags: int) -> int:
-    """Opening a named pipe would wait for a writer, and it is refused afterwards anyway."""
-    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def parse(data: bytes, name: str = "standard input") -> SourceFile:

@@ -20,6 +20,7 @@ from typing import Any, Literal
 import orjson
 
 from redraft.errors import InputError
+from redraft.regular import open_regular
 from redraft.tokens import Draft, FinishReason, Prefill, Step
 
 VERSION = 1
@@ -225,7 +226,7 @@ def read(run: str | Path, directory: Path) -> RunRecord:
     path = run if isinstance(run, Path) or os.sep in run else _by_id(run, directory)
     path = Path(path)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(LARGEST_RECORD + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the path
         reason = getattr(error, "strerror", None) or "that is no path"

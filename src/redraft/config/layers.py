@@ -15,6 +15,7 @@ from typing import Literal
 
 from redraft.config.settings import NAMES
 from redraft.errors import InputError, UsageError
+from redraft.regular import open_regular
 
 FILE_NAME = "redraft.toml"
 PREFIX = "REDRAFT_"
@@ -55,11 +56,12 @@ def read_variables() -> Layer:
 
 
 def find_files(start: Path | None) -> list[Path]:
-    """The settings files that exist, the one that counts more first. `start` None: the working
+    """The settings files that exist, the one that counts more first; whether they can be read is
+    found out by reading, so that none is passed over in silence. `start` None: the working
     directory. Raises InputError when that no longer exists."""
     upward = (place / FILE_NAME for place in _upward(start))
-    candidates = [next((path for path in upward if _is_file(path)), None), _user_file()]
-    found = [path for path in candidates if path is not None and _is_file(path)]
+    candidates = [next((path for path in upward if os.path.lexists(path)), None), _user_file()]
+    found = [path for path in candidates if path is not None and os.path.lexists(path)]
     return list(dict.fromkeys(found))
 
 
@@ -75,7 +77,7 @@ def read_file(path: Path) -> Layer:
     """A settings file. Raises InputError when it cannot be read, UsageError when it is no TOML."""
     place = shown_path(path)
     try:
-        with path.open("rb") as file:
+        with open_regular(path) as file:
             data = file.read(LARGEST_FILE + 1)
     except OSError as error:
         raise InputError(f"{place} cannot be read: {error.strerror}; mend or remove it") from None
@@ -88,8 +90,10 @@ def read_file(path: Path) -> Layer:
         raise UsageError(f"{place} is not UTF-8 (line {line}); save it as UTF-8") from None
     except RecursionError:
         raise UsageError(f"{place} is nested too deeply; settings are plain keys") from None
-    except ValueError as error:  # TOMLDecodeError, and Python's own for numbers of 5000 digits
+    except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{place} is no valid TOML: {one_line(str(error))}") from None
+    except ValueError:  # Python's own, whose advice is for programmers
+        raise UsageError(f"{place} has a number of thousands of digits; shorten it") from None
 
 
 def unknown_names(layer: Layer) -> list[str]:
@@ -125,10 +129,3 @@ def _user_file() -> Path | None:
         return (Path(config) if config else Path.home() / ".config") / "redraft" / FILE_NAME
     except RuntimeError:  # a user without a home folder has no file of their own
         return None
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a folder that may not be looked into has no file for us
-        return False

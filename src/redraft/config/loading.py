@@ -50,6 +50,9 @@ def load_settings(
     layers = [Layer("flag", flags), read_variables(), *map(read_file, find_files(start))]
     for layer in layers:
         _refuse_unknown(layer)
+    for name in NAMES:
+        if (owner := _owner(layers, name)) is not None:
+            _refuse_other_type(owner, name)
     values = _validated(layers)
     origins = []
     for name in NAMES:
@@ -117,9 +120,39 @@ def _validated(layers: Sequence[Layer]) -> dict[str, Any]:
     owner = _owner(layers, name)
     if owner is None:
         raise AssertionError(f"the default of {name} is not allowed")
-    given = owner.values[name]
-    value = one_line(given if isinstance(given, str) else repr(given))
-    raise UsageError(f"{owner.naming(name)} is {value!r}; it must be {_allowed(name)}")
+    raise UsageError(_refusal(owner, name))
+
+
+def _refuse_other_type(layer: Layer, name: str) -> None:
+    """Raise UsageError for what pydantic lets pass: text as a number from a file, where numbers can
+    be written as such, and text that is not UTF-8, which no output could show."""
+    given = layer.values[name]
+    if isinstance(given, str) and not _is_utf8(given):
+        raise UsageError(f"{_refusal(layer, name)}, in UTF-8")
+    hint = get_type_hints(Settings)[name]
+    if layer.kind != "file" or hint not in (int, float, bool):
+        return
+    if isinstance(given, str):
+        raise UsageError(f"{_refusal(layer, name)}, without quotation marks")
+    if type(given) is not hint and (hint, type(given)) != (float, int):
+        raise UsageError(_refusal(layer, name))
+
+
+def _is_utf8(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # a byte that Python could only keep as a lone surrogate
+        return False
+    return True
+
+
+def _refusal(layer: Layer, name: str) -> str:
+    given = layer.values[name]
+    try:
+        value = one_line(given if isinstance(given, str) else repr(given))
+    except ValueError:  # Python writes no number of thousands of digits
+        value = "a number of thousands of digits"
+    return f"{layer.naming(name)} is {value!r}; it must be {_allowed(name)}"
 
 
 def _allowed(name: str) -> str:
@@ -144,8 +177,14 @@ def _from_its_folder(owner: Layer, name: str, value: Any) -> Any:
     if owner.file is None:
         return value
     folder = owner.file.parent
-    if name == "corpus_paths":
-        return tuple(folder / path.expanduser() for path in value)
-    if name in ("model", "small_model") and (os.sep in value or value.endswith(".gguf")):
-        return str(folder / Path(value).expanduser())
+    try:
+        if name == "corpus_paths":
+            return tuple(folder / path.expanduser() for path in value)
+        if name in ("model", "small_model") and (os.sep in value or value.endswith(".gguf")):
+            return str(folder / Path(value).expanduser())
+    except RuntimeError:
+        raise UsageError(
+            f"{owner.naming(name)} names the home folder of a user who has none here; give a full"
+            " path"
+        ) from None
     return value

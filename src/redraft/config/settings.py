@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Literal, TypeVar
 
 from redraft.cores import available_cores
-from redraft.errors import UsageError
 
 _Value = TypeVar("_Value")
 
@@ -37,10 +36,7 @@ def default_home() -> Path:
     `redraft` in the user's cache folder. Raises UsageError when the user has no home."""
     from redraft.models.catalogue import models_folder
 
-    try:
-        return models_folder().parent
-    except RuntimeError:
-        raise UsageError("this user has no home folder; set REDRAFT_HOME to a folder") from None
+    return models_folder().parent
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from redraft.errors import ModelDamaged, ModelMissing
+from redraft.errors import ModelDamaged, ModelMissing, UsageError
 from redraft.models.checksum import check_once
 from redraft.models.progress import Report, silent
 
@@ -18,6 +18,7 @@ TARGET = "qwen2.5-coder-1.5b"
 """The default target model."""
 DRAFTER = "qwen2.5-coder-0.5b"
 """The default drafting model: the same vocabulary, a third of the size."""
+_HOMELESS = "this user has no home folder"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +65,18 @@ CATALOGUE: tuple[CatalogueModel, ...] = (
 
 def models_folder() -> Path:
     """Where pulled weights are kept: `$REDRAFT_HOME/models`, else `redraft/models` in the user's
-    cache folder (`$XDG_CACHE_HOME` or `~/.cache`). Need not exist yet."""
-    home = os.environ.get("REDRAFT_HOME")
-    if home:
-        return Path(home).expanduser() / "models"
-    cache = os.environ.get("XDG_CACHE_HOME")
-    return (Path(cache) if cache else Path.home() / ".cache") / "redraft" / "models"
+    cache folder (`$XDG_CACHE_HOME` or `~/.cache`). Need not exist yet. Raises UsageError."""
+    home = os.environ.get("REDRAFT_HOME", "")
+    if not home.isprintable():
+        raise UsageError(f"REDRAFT_HOME={home!a} is no readable path; set it to another folder")
+    try:
+        if home:
+            return Path(home).expanduser() / "models"
+        cache = os.environ.get("XDG_CACHE_HOME")
+        return (Path(cache) if cache else Path.home() / ".cache") / "redraft" / "models"
+    except RuntimeError:
+        problem = f"REDRAFT_HOME={home} names no user's home folder" if home else _HOMELESS
+        raise UsageError(f"{problem}; set REDRAFT_HOME to a folder by its full path") from None
 
 
 def entry(name: str) -> CatalogueModel:
@@ -80,9 +87,9 @@ def entry(name: str) -> CatalogueModel:
             return model
     ids = [model.id for model in CATALOGUE]
     close = difflib.get_close_matches(wanted, ids, n=1)
-    guess = f"did you mean {close[0]!r}? " if close else ""
+    guess = f"did you mean {close[0]!r}? There" if close else "there"
     raise ModelMissing(
-        f"no model is called {shown(name)}; {guess}There are {', '.join(ids)}, or give the path"
+        f"no model is called {shown(name)}; {guess} are {', '.join(ids)}, or give the path"
         " of a .gguf file"
     )
 
@@ -102,12 +109,20 @@ def find(name_or_path: str | os.PathLike[str], report: Report = silent) -> Path:
     name = os.fspath(name_or_path)
     if not _looks_like_a_path(name):
         return _of_catalogue(entry(name), report)
-    path = Path(name).expanduser()
-    if path.is_dir():
-        raise ModelMissing(f"{shown(path)} is a folder; give the path of a .gguf file in it")
-    if not path.exists():
-        raise ModelMissing(f"no model file {shown(path)}; {remedy(path)}")
-    return path
+    path = Path(name)
+    try:
+        path = path.expanduser()
+        if path.is_file():
+            return path
+        if path.is_dir():
+            raise ModelMissing(f"{shown(path)} is a folder; give the path of a .gguf file in it")
+        if path.exists():
+            raise ModelDamaged(f"model file {shown(path)} is not a regular file; {remedy(path)}")
+    except OSError as error:
+        raise ModelMissing(f"model file {shown(path)} cannot be read: {error.strerror}") from None
+    except RuntimeError:
+        raise ModelMissing(f"{shown(path)} names no user's home folder; give a full path") from None
+    raise ModelMissing(f"no model file {shown(path)}; {remedy(path)}")
 
 
 def remedy(path: Path) -> str:

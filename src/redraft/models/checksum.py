@@ -14,16 +14,17 @@ from pathlib import Path
 import orjson
 
 from redraft.models.progress import Progress, Report, silent
+from redraft.regular import open_regular
 
 _CHUNK = 4 << 20
 
 
 def sha256_of(path: Path, report: Report = silent) -> str:
     """The checksum in hexadecimal, at about a second a gigabyte. Raises OSError."""
-    total = path.stat().st_size
     digest = hashlib.sha256()
     done = 0
-    with path.open("rb") as file:
+    with open_regular(path) as file:
+        total = os.fstat(file.fileno()).st_size
         while chunk := file.read(_CHUNK):
             digest.update(chunk)
             done += len(chunk)
@@ -36,8 +37,12 @@ def mark_verified(path: Path, sha256: str) -> None:
     status = path.stat()
     note = {"size": status.st_size, "mtime_ns": status.st_mtime_ns, "sha256": sha256}
     temporary = _note_path(path).with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_bytes(orjson.dumps(note))
-    temporary.replace(_note_path(path))
+    try:
+        temporary.write_bytes(orjson.dumps(note))
+        temporary.replace(_note_path(path))
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def is_marked(path: Path, sha256: str) -> bool:

@@ -8,7 +8,6 @@ checked before anything is allocated or walked. It knows the container only: wha
 from __future__ import annotations
 
 import os
-import stat
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 
 from redraft.models.appearance import describe
 from redraft.models.tensor_types import TENSOR_TYPES
+from redraft.regular import NotRegular, open_regular
 
 LARGEST_HEADER = 128 << 20
 """Bytes. Real headers have 1–30 MB: a vocabulary, its merges, sometimes a tokenizer.json."""
@@ -105,11 +105,12 @@ def read_header(path: Path) -> Header:
     Raises Unreadable with the reason, and OSError when the file cannot be read. Truncated tensor
     data is not an error here: compare `required_size` with `file_size`.
     """
-    with path.open("rb") as file:
-        status = os.fstat(file.fileno())
-        if not stat.S_ISREG(status.st_mode):
-            raise Unreadable("is not a regular file")
-        size = status.st_size
+    try:
+        opened = open_regular(path)
+    except NotRegular:
+        raise Unreadable("is not a regular file") from None
+    with opened as file:
+        size = os.fstat(file.fileno()).st_size
         data = file.read(min(size, _FIRST_READ))
         _check_beginning(data, size)
         while True:

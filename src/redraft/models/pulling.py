@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from redraft.errors import Cancelled, DownloadFailed, ModelDamaged, ModelMissing
@@ -157,11 +157,13 @@ def _publish(model: CatalogueModel, fetched: Path, path: Path, report: Report) -
         os.close(descriptor)
     unmark(path)
     fetched.replace(path)
-    mark_verified(path, model.sha256)
+    with suppress(OSError):  # the weights are in place; without the note they are read once more
+        mark_verified(path, model.sha256)
 
 
 def _kept(model: CatalogueModel, workspace: Path) -> str:
     """What becomes of the bytes that were fetched so far."""
     kept = bytes_in(workspace) if workspace.is_dir() else 0
-    size = f"{kept / 1e6:,.0f} MB are kept" if kept else "nothing was fetched yet"
-    return f"{size}, 'redraft models pull {model.id}' resumes"
+    if not kept:
+        return "nothing was fetched yet"
+    return f"{kept / 1e6:,.0f} MB are kept, 'redraft models pull {model.id}' resumes"

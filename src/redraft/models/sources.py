@@ -76,7 +76,10 @@ class GivenFile:
 
     def fetch(self, model: CatalogueModel, workspace: Path, report: Report) -> Path:
         """See Source."""
-        source = self.path.expanduser()
+        try:
+            source = self.path.expanduser()
+        except RuntimeError:
+            raise SourceFailed(f"{shown(self.path)} names no user's home folder") from None
         if not source.is_file():
             raise SourceFailed(f"there is no file {shown(source)}")
         size = source.stat().st_size
