@@ -72,6 +72,14 @@ def test_apply_writes_the_file(redraft: Redraft, file: Path) -> None:
     assert file.stat().st_mode & 0o777 == 0o640
 
 
+def test_says_how_many_lines_came_and_went(redraft: Redraft, file: Path) -> None:
+    done = redraft("edit", "a.py", *ASK, answer=RENAMED + FENCE)
+    assert "a.py: 2 lines added, 2 removed\n" in done.err
+    shorter = RENAMED.rsplit("\n", 2)[0] + "\n"
+    done = redraft("edit", "a.py", *ASK, answer=shorter + FENCE)
+    assert "a.py: 1 line added, 2 removed; more went than came, so look at what" in done.err
+
+
 @pytest.mark.parametrize(
     ("before", "after"),
     [

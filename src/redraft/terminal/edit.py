@@ -207,15 +207,14 @@ def _say_what_happened(one: Edited, applied: str | None) -> None:
         say(f"{one.name}: nothing to change")
     elif applied is not None:
         say(f"{applied}: written")
-    if one.complete and _is_much_shorter(one):
-        before, after = one.source.text.count("\n"), one.result.text.count("\n")
-        say(
-            f"{one.name}: went from {before} to {after} lines; small models sometimes stop early, "
-            "so look at the diff"
-        )
+    if one.complete and one.changed:
+        added, removed = _changed_lines(one)
+        hint = "; more went than came, so look at what" if removed > added else ""
+        noun = "line" if added == 1 else "lines"
+        say(f"{one.name}: {added} {noun} added, {removed} removed{hint}")
 
 
-def _is_much_shorter(one: Edited) -> bool:
-    """Whether more than half of a file that is not tiny is gone."""
-    before = one.source.text.count("\n")
-    return before >= 8 and 2 * one.result.text.count("\n") < before
+def _changed_lines(one: Edited) -> tuple[int, int]:
+    """Lines of the diff that were added and removed; a changed line is both."""
+    lines = [line for line in one.diff().split("\n") if not line.startswith(("+++", "---"))]
+    return sum(line[:1] == "+" for line in lines), sum(line[:1] == "-" for line in lines)
