@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
+import signal
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -145,6 +148,30 @@ def test_corpus_is_built_shown_and_cleared(redraft: Redraft) -> None:
     assert "nothing to clear" in redraft("corpus", "clear").err
     assert "removed" in redraft("corpus", "clear", "--all").err
     assert "nothing to clear" in redraft("corpus", "clear", "--all").err
+
+
+def test_ctrl_c_during_a_corpus_build_ends_it_at_the_next_file(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+
+    def interrupted(path: Path) -> str:
+        """The main thread waits for the build, so it takes the signal within milliseconds."""
+        read.append(path)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+        return "x = 1\n"
+
+    for name in "abcdefghij":
+        Path(f"{name}.py").write_text("x = 1\n")
+    monkeypatch.setattr(build, "_readable", interrupted)
+    done = redraft("corpus", "build", "--no-corpus-packages")
+    assert done.code == 130
+    assert done.err.splitlines()[-1] == (
+        "redraft: interrupted; each index is as it was or up to date"
+    )
+    assert len(read) == 1
+    assert redraft("corpus", "status", "--json").json["indexes"] == []
 
 
 def test_a_corpus_is_updated_in_the_background_now_and_then(

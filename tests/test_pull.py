@@ -561,21 +561,6 @@ def test_a_disk_that_fills_up_meanwhile_stops_all_sources(number: int) -> None:
     assert other.calls == 0
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 128 KB, which is less than the model has."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(folder)]
-    mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
-    if not mounted:
-        pytest.skip("mounting a small tmpfs needs root")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
-
-
 def test_a_real_full_disk(
     small_disk: Path, own: Path, shelf: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -35,7 +36,7 @@ from redraft.drafters.corpus.index import (
 )
 from redraft.drafters.corpus.ordering import DEPTH, bucket_starts, context_order
 from redraft.engines.fake import FakeTokenizer
-from redraft.errors import InputError
+from redraft.errors import Cancelled, InputError
 from redraft.protocols import DraftContext
 from redraft.tokens import NO_DRAFT, Choice, Draft, Verdict
 
@@ -393,6 +394,65 @@ def test_a_failed_write_leaves_the_old_index(
         "project.lock",
         "project.python.index",
     ]
+
+
+def test_a_disk_without_room_is_seen_before_sorting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(tmp_path, a="first = 1\n")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=100))
+    monkeypatch.setattr("redraft.drafters.corpus.build.write_index", None)
+    with pytest.raises(InputError, match=r"^no room for the corpus index: 0\.0 MB are needed in "):
+        built(tmp_path, root)
+    assert [path.name for path in (tmp_path / "index").iterdir()] == ["project.lock"]
+
+
+def test_a_disk_that_fills_up_while_an_index_is_written(
+    small_disk: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = project(tmp_path, a="first = 1\n" * 3000)
+    monkeypatch.setattr("shutil.disk_usage", lambda _: SimpleNamespace(free=10**12))
+    with pytest.raises(InputError, match=r"^cannot write the corpus index in .*; make room") as got:
+        built(small_disk, root)
+    assert str(got.value).isprintable()
+    assert [path.name for path in (small_disk / "index").iterdir()] == ["project.lock"]
+
+
+def test_a_build_can_be_stopped_at_every_file_and_between_the_stages(tmp_path: Path) -> None:
+    root = project(tmp_path, a="first = 1\n", b="second = 2\n", c="third = 3\n")
+    calls = 0
+
+    def build(folder: Path, most: int) -> None:
+        nonlocal calls
+        calls = 0
+
+        def check() -> None:
+            nonlocal calls
+            calls += 1
+            if calls > most:
+                raise Cancelled("interrupted")
+
+        build_index(folder, project_segment(root), FakeTokenizer(), check=check)
+
+    build(tmp_path / "whole", 1000)
+    needed = calls
+    assert needed >= 3 + 3  # each file, and the sorts
+    for most in range(needed):
+        with pytest.raises(Cancelled):
+            build(tmp_path / "index", most)
+        assert [path.name for path in (tmp_path / "index").iterdir()] == ["project.lock"]
+    assert built(tmp_path, root).files == 3
+
+
+def test_looking_for_packages_can_be_stopped(tmp_path: Path) -> None:
+    def stop() -> None:
+        raise Cancelled("interrupted")
+
+    project(tmp_path, a="import json\n")
+    with pytest.raises(Cancelled):
+        python_segment(tmp_path, check=stop)
+    with pytest.raises(Cancelled):
+        next(source_files(python_segment(), 20_000, stop))
 
 
 def test_a_damaged_index_is_built_again(tmp_path: Path) -> None:

@@ -12,13 +12,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from redraft.errors import InputError, UsageError
+from redraft.errors import Cancelled, InputError, UsageError
 from redraft.terminal.screen import data_console, say, write_json
 
 if TYPE_CHECKING:
     from redraft.config import Settings
     from redraft.drafters.corpus.build import BuildReport
-    from redraft.drafters.corpus.files import Segment
+    from redraft.drafters.corpus.files import Check, Segment
 
 UPDATE_AFTER = 600.0
 """Seconds after which a command has the corpus updated again."""
@@ -51,16 +51,19 @@ def build(settings: Settings, as_json: bool) -> None:
         tokenizer = load_tokenizer(settings.engine, settings.model, job.notify)
         budget = Budget(max_tokens=settings.corpus_tokens)
         reports = []
-        for segment in segments(settings):
-            job.check()
+        for segment in segments(settings, job.check):
             job.notify(f"indexing {segment.name}")
-            reports.append(build_index(settings.corpus_directory, segment, tokenizer, budget))
+            directory = settings.corpus_directory
+            reports.append(build_index(directory, segment, tokenizer, budget, job.check))
         return reports
 
     _stamp(settings)
     job = Job(work)
     with display() as shown:
-        reports = job.do(shown.show)
+        try:
+            reports = job.do(shown.show)
+        except Cancelled:
+            raise Cancelled("interrupted; each index is as it was or up to date") from None
     if as_json:
         write_json([asdict(report) for report in reports])
         return
@@ -68,8 +71,9 @@ def build(settings: Settings, as_json: bool) -> None:
         say(_told(report))
 
 
-def segments(settings: Settings) -> Iterator[Segment]:
-    """What is indexed: the project, and installed Python packages."""
+def segments(settings: Settings, check: Check = lambda: None) -> Iterator[Segment]:
+    """What is indexed: the project, and installed Python packages. `check` is called meanwhile,
+    and may raise to stop."""
     from redraft.drafters.corpus.files import Segment, project_segment, python_segment
 
     if settings.corpus_paths:
@@ -80,7 +84,7 @@ def segments(settings: Settings) -> Iterator[Segment]:
     elif settings.project is not None:
         yield project_segment(settings.project, settings.corpus_exclude)
     if settings.corpus_packages:
-        yield python_segment(settings.project, settings.corpus_exclude)
+        yield python_segment(settings.project, settings.corpus_exclude, check)
 
 
 def status(settings: Settings, as_json: bool) -> None:

@@ -8,6 +8,7 @@ nothing is written. Does not know where indexes are kept or who asks for them.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ import numpy as np
 from filelock import FileLock, Timeout
 from numpy.typing import NDArray
 
-from redraft.drafters.corpus.files import Segment, SourceFile, source_files
+from redraft.drafters.corpus.files import Check, Segment, SourceFile, source_files
 from redraft.drafters.corpus.index import (
     SUFFIX,
     CorpusIndex,
@@ -72,18 +73,24 @@ class BuildReport:
 
 
 def build_index(
-    directory: Path, segment: Segment, tokenizer: Tokenizer, budget: Budget | None = None
+    directory: Path,
+    segment: Segment,
+    tokenizer: Tokenizer,
+    budget: Budget | None = None,
+    check: Check = lambda: None,
 ) -> BuildReport:
     """Bring the indexes of `segment` in `directory` up to date with its files.
 
     Writes `<segment>.<language>.index` for each language found. May be killed at any time: an
-    index is either the old one or the new one. Raises InputError if `directory` cannot be written.
+    index is either the old one or the new one. `check` is called at every file and between the
+    stages of sorting, and may raise to stop. Raises InputError if `directory` cannot be written
+    or has no room.
     """
     started = time.perf_counter()
     try:
         directory.mkdir(parents=True, exist_ok=True)
         with FileLock(directory / f"{segment.name}.lock", timeout=0):
-            report = _build(directory, segment, tokenizer, budget or Budget())
+            report = _build(directory, segment, tokenizer, budget or Budget(), check)
     except Timeout:
         return BuildReport(segment.name, busy=True)
     except OSError as error:
@@ -183,20 +190,23 @@ class _Collector:
         return tokens <= self._budget.max_tokens and size <= self._budget.max_bytes
 
 
-def _build(directory: Path, segment: Segment, tokenizer: Tokenizer, budget: Budget) -> BuildReport:
+def _build(
+    directory: Path, segment: Segment, tokenizer: Tokenizer, budget: Budget, check: Check
+) -> BuildReport:
     for leftover in directory.glob(f".{segment.name}.*"):
         leftover.unlink()  # of a build that was killed; the lock says that none is running
     mark = fingerprint(tokenizer)
     old = open_indexes(directory, segment.name, mark)
     collector = _Collector(tokenizer, budget, old)
-    _collect(collector, segment, budget)
+    _collect(collector, segment, budget, check)
     written = []
     for language, stream in collector.streams.items():
         if language in old and old[language].files() == stream.files:
             continue
         path = directory / f"{segment.name}.{language}{SUFFIX}"
+        _require_room(directory, index_bytes(stream.length, tokenizer.vocab_size))
         tokens = np.concatenate(stream.parts)
-        write_index(path, mark, tokenizer.vocab_size, tokens, stream.files)
+        write_index(path, mark, tokenizer.vocab_size, tokens, stream.files, check)
         written.append(language)
     for path in directory.glob(f"{segment.name}.*{SUFFIX}"):
         if path.name.split(".")[1] not in collector.streams:
@@ -214,10 +224,22 @@ def _build(directory: Path, segment: Segment, tokenizer: Tokenizer, budget: Budg
     )
 
 
-def _collect(collector: _Collector, segment: Segment, budget: Budget) -> None:
+def _require_room(directory: Path, size: int) -> None:
+    """Raise InputError before seconds of sorting if what they give cannot be written."""
+    free = shutil.disk_usage(directory).free
+    if free < size:
+        raise InputError(
+            f"no room for the corpus index: {size / 1e6:,.1f} MB are needed in {directory} and"
+            f" {free / 1e6:,.1f} MB are free there; make room, or set REDRAFT_HOME to a folder on"
+            " another disk"
+        )
+
+
+def _collect(collector: _Collector, segment: Segment, budget: Budget, check: Check) -> None:
     share = budget.max_tokens // PACKAGE_SHARE
     taken: dict[str, int] = {}
-    for file in source_files(segment, budget.max_file_bytes):
+    for file in source_files(segment, budget.max_file_bytes, check):
+        check()
         limited = segment.installed and file.package not in segment.prefer
         if limited and taken.get(file.package, 0) >= share:
             continue

@@ -8,10 +8,15 @@ from __future__ import annotations
 import os
 import re
 import sysconfig
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from itertools import islice
 from pathlib import Path
+from typing import TypeAlias
+
+Check: TypeAlias = Callable[[], None]
+"""Called at every folder and file; may raise to stop."""
 
 LANGUAGES = {
     "python": (".py", ".pyi"),
@@ -81,9 +86,11 @@ def project_segment(root: Path, exclude: tuple[str, ...] = ()) -> Segment:
     return Segment("project", (root,), exclude)
 
 
-def python_segment(project: Path | None = None, exclude: tuple[str, ...] = ()) -> Segment:
+def python_segment(
+    project: Path | None = None, exclude: tuple[str, ...] = (), check: Check = lambda: None
+) -> Segment:
     """Python's standard library and the installed packages, those that `project` imports first."""
-    prefer = imported_names(project) if project else ()
+    prefer = imported_names(project, check=check) if project else ()
     return Segment("python", installed_python(project), exclude, True, ("python",), prefer)
 
 
@@ -104,14 +111,14 @@ def _site_packages(environment: Path) -> list[Path]:
     return sorted(environment.glob("lib*/python3*/site-packages"), reverse=True)
 
 
-def imported_names(root: Path, most_files: int = 2000) -> tuple[str, ...]:
+def imported_names(
+    root: Path, most_files: int = 2000, check: Check = lambda: None
+) -> tuple[str, ...]:
     """Top-level names that the Python files below `root` import, the most frequent first."""
     counts: dict[str, int] = {}
-    for number, file in enumerate(
-        source_files(Segment("imports", (root,), languages=("python",)), 1_000_000)
-    ):
-        if number >= most_files:
-            break
+    segment = Segment("imports", (root,), languages=("python",))
+    for file in islice(source_files(segment, 1_000_000, check), most_files):
+        check()
         try:
             text = file.path.read_bytes()
         except OSError:
@@ -121,23 +128,26 @@ def imported_names(root: Path, most_files: int = 2000) -> tuple[str, ...]:
     return tuple(sorted(counts, key=lambda name: (-counts[name], name)))
 
 
-def source_files(segment: Segment, max_bytes: int) -> Iterator[SourceFile]:
+def source_files(
+    segment: Segment, max_bytes: int, check: Check = lambda: None
+) -> Iterator[SourceFile]:
     """The segment's source files of at most `max_bytes`, in an order that does not vary."""
     if segment.installed:
-        files = [file for root in segment.roots for file in _below(root, segment, max_bytes)]
+        files = [file for root in segment.roots for file in _below(root, segment, max_bytes, check)]
         place = {name: number for number, name in enumerate(segment.prefer)}
         files.sort(key=lambda file: place.get(file.package, len(place)))
         yield from files
         return
     for root in segment.roots:
-        yield from _below(root, segment, max_bytes)
+        yield from _below(root, segment, max_bytes, check)
 
 
-def _below(root: Path, segment: Segment, max_bytes: int) -> Iterator[SourceFile]:
+def _below(root: Path, segment: Segment, max_bytes: int, check: Check) -> Iterator[SourceFile]:
     if root.is_file():
         yield from _source_file(root, "", segment, max_bytes)
         return
     for folder, folders, names in os.walk(root):
+        check()
         inside = Path(folder)
         folders[:] = sorted(name for name in folders if _wanted_folder(inside / name, segment))
         for name in sorted(names):

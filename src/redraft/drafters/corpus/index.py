@@ -18,7 +18,7 @@ import sys
 import tempfile
 import zlib
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,12 +82,15 @@ def write_index(
     vocab_size: int,
     stream: NDArray[np.int32],
     files: Sequence[IndexedFile],
+    check: Callable[[], None] = lambda: None,
 ) -> int:
     """Sort `stream` and write the index by rename. Returns its size in bytes.
 
+    `check` is called between the stages; what it raises ends the call.
+
     Raises OSError when the disk is full or not writable; `path` is then as it was.
     """
-    order = context_order(stream, vocab_size)
+    order = context_order(stream, vocab_size, check)
     starts = bucket_starts(stream, order, vocab_size)
     header = orjson.dumps(
         {
@@ -109,6 +112,7 @@ def write_index(
         with os.fdopen(descriptor, "wb") as out:
             out.write(first.ljust(FIRST_LINE - 1) + b"\n" + front)
             stream.tofile(out)
+            check()
             order.tofile(out)
             size = out.tell()
             out.flush()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -9,7 +11,9 @@ DEPTH = 24
 """Tokens before a position that decide its place; the longest match that can be told apart."""
 
 
-def context_order(tokens: NDArray[np.int32], vocab_size: int) -> NDArray[np.int32]:
+def context_order(
+    tokens: NDArray[np.int32], vocab_size: int, check: Callable[[], None] = lambda: None
+) -> NDArray[np.int32]:
     """Positions p of `tokens`, sorted by (tokens[p-1], tokens[p-2], … tokens[p-DEPTH]).
 
     `tokens` holds ids below `vocab_size`, and -1 before the first token of each file. Positions
@@ -17,7 +21,7 @@ def context_order(tokens: NDArray[np.int32], vocab_size: int) -> NDArray[np.int3
 
     Prefix doubling (Manber and Myers, 1990) on packed keys: the first sort looks at as many tokens
     as 63 bits hold, each further one doubles that. Ten million tokens take about six seconds and
-    half a gigabyte.
+    half a gigabyte. `check` is called before each sort and may raise to stop.
     """
     shifted = tokens.astype(np.int64) + 1
     width = max(1, vocab_size.bit_length())
@@ -27,11 +31,13 @@ def context_order(tokens: NDArray[np.int32], vocab_size: int) -> NDArray[np.int3
         key <<= width
         key[back + 1 :] |= shifted[: max(0, len(tokens) - back)]
     del shifted
+    check()
     order = np.argsort(key)
     while depth < DEPTH:
         rank = _ranks(key, order)
         key = rank.astype(np.int64) << 32
         key[depth:] |= rank[: max(0, len(rank) - depth)]
+        check()
         order = np.argsort(key)
         depth *= 2
     del key
