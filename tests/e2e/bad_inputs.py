@@ -211,7 +211,7 @@ WEIGHTS = [
         "model file m.gguf is of the architecture 'mamba9', which the ik engine does not support; "
         "choose another model, or the llamacpp engine if it knows this one", 3, "gguf: mamba9"),
     Row("weights of no known model to verify", ("models", "verify", "nope"),
-        "no model is called nope; There are …", 3),
+        "no model is called nope; there are …", 3),
     Row("weights to verify that are not here", ("models", "verify", "qwen2.5-coder-1.5b"),
         f"the model qwen2.5-coder-1.5b is not on this machine; {PULL}", 3),
     Row("a given file that is not there", ("models", "pull", "--from", "x.gguf"),
