@@ -93,6 +93,9 @@ class MemoryWeights:
     def piece(self, token: int) -> bytes:
         return self._tokenizer.piece(token)
 
+    def is_user_defined(self, token: int) -> bool:
+        return False
+
     def is_end(self, token: int) -> bool:
         return self._tokenizer.is_end(token)
 

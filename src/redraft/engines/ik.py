@@ -28,6 +28,8 @@ from redraft.protocols import Logits, Tokenizer
 
 _FLAGS = 0
 """Of the library's state functions: the whole state."""
+_USER_DEFINED = 1 << 4
+"""`LLAMA_TOKEN_ATTR_USER_DEFINED`."""
 
 
 class IkWeights:
@@ -132,6 +134,10 @@ class IkWeights:
             if count >= 0:
                 return buffer.raw[:count]
             room = -count
+
+    def is_user_defined(self, token: int) -> bool:
+        """See `NativeWeights`."""
+        return bool(self._library.llama_token_get_attr(self._model, token) & _USER_DEFINED)
 
     def is_end(self, token: int) -> bool:
         """See `NativeWeights`."""

@@ -178,6 +178,7 @@ _PROTOTYPES: dict[str, tuple[list[object], object]] = {
         c_int32,
     ),
     "llama_token_to_piece": ([c_void_p, c_int32, c_char_p, c_int32, c_int32, c_bool], c_int32),
+    "llama_token_get_attr": ([c_void_p, c_int32], c_int32),
     "llama_token_is_eog": ([c_void_p, c_int32], c_bool),
     "llama_token_is_control": ([c_void_p, c_int32], c_bool),
 }

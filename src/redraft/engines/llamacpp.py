@@ -174,6 +174,11 @@ class LlamaCppWeights:
                 return buffer.raw[:count]
             room = -count
 
+    def is_user_defined(self, token: int) -> bool:
+        """See `NativeWeights`."""
+        attributes = self._library.llama_vocab_get_attr(self._vocabulary, token)
+        return bool(attributes & self._library.LLAMA_TOKEN_ATTR_USER_DEFINED)
+
     def is_end(self, token: int) -> bool:
         """See `NativeWeights`."""
         return bool(self._library.llama_vocab_is_eog(self._vocabulary, token))

@@ -68,7 +68,12 @@ class NativeWeights(Protocol):
         ...
 
     def tokenize(self, text: bytes, special: bool) -> list[int]:
-        """Token ids of UTF-8 text, without a beginning-of-text token."""
+        """Token ids of UTF-8 text, without a beginning-of-text token. User-defined tokens are
+        found in it even when it is not `special`."""
+        ...
+
+    def is_user_defined(self, token: int) -> bool:
+        """Whether the token was added to the vocabulary as one text, such as `<tool_call>`."""
         ...
 
     def piece(self, token: int) -> bytes:
