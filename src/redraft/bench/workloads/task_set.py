@@ -37,22 +37,23 @@ AnyTask = TypeVar("AnyTask", bound=Task)
 
 
 def sample(tasks: Sequence[AnyTask], count: int, seed: int) -> tuple[AnyTask, ...]:
-    """`count` of the tasks in their own order, the same ones for the same seed: the kinds take
-    turns, each giving a random one of its tasks, so that every kind is there as evenly as its
-    size allows. All tasks when there are no more than `count`.
+    """`count` of the tasks in their own order, the same ones for the same seed: random ones of each
+    kind, each kind in proportion to its size, so that what is measured on the sample stands for
+    the whole. A larger sample holds the smaller. All tasks when there are no more than `count`.
 
     Raises ValueError when `count` is below 1.
     """
     if count < 1:
         raise ValueError(f"a sample needs at least 1 task, not {count}")
-    turns: list[tuple[int, float, str]] = []
+    turns: list[tuple[float, float, str]] = []
     for kind in sorted({task.kind for task in tasks}):
         # one generator a kind: a task added to one kind leaves the order in the others alone
         order = random.Random(f"{seed}/{kind}")
         names = sorted(task.name for task in tasks if task.kind == kind)
         order.shuffle(names)
         turn = order.random()
-        turns += [(place, turn, name) for place, name in enumerate(names)]
+        # the i-th of n stands for the share around (i + 1/2) ÷ n of its kind
+        turns += [((place + 0.5) / len(names), turn, name) for place, name in enumerate(names)]
     chosen = {name for _, _, name in sorted(turns)[:count]}
     return tuple(task for task in tasks if task.name in chosen)
 
