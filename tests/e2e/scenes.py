@@ -57,6 +57,12 @@ class Scene:
     def _pipe(self) -> None:
         os.mkfifo("pipe")
 
+    def _toml_is_a_folder(self) -> None:
+        Path("redraft.toml").mkdir()
+
+    def _toml_is_a_pipe(self) -> None:
+        os.mkfifo("redraft.toml")
+
     def _dangling_link(self) -> None:
         Path("link").symlink_to("nowhere")
 
