@@ -229,7 +229,7 @@ def test_limit_and_sample_choose_tasks(tmp_path: Path, capsys: pytest.CaptureFix
     functions(tmp_path, "--sample=3", "--seed=4")
     sampled = last_document(capsys)
     assert sampled["sample"] == {"tasks": 3, "of": 6, "by": "sample", "seed": 4}
-    assert len({row["kind"] for row in sampled["rows"]}) == 3
+    assert len({row["name"] for row in sampled["rows"]}) == 3
     assert first["tasks_sha256"] != sampled["tasks_sha256"]
     assert first["set_sha256"] == sampled["set_sha256"]
 
