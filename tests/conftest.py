@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +16,11 @@ from memory_weights import open_memory
 from redraft.engines import Opened, Opening, open_engine
 from redraft.errors import EngineUnavailable, ModelMissing
 from redraft.models import find
+
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    # a build machine may start this in the background, where Ctrl-C is ignored, and programs under
+    # test would inherit that; a handler of ours is not inherited
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, print_blob=True)
 settings.register_profile("dev", max_examples=50, deadline=None)
