@@ -49,6 +49,12 @@ def test_a_completion_at_its_limit_is_no_failure(redraft: Redraft) -> None:
     assert (done.code, done.out) == (0, "abc")
 
 
+def test_a_completion_of_nothing_is_told(redraft: Redraft) -> None:
+    done = redraft("complete", ":1:1", answer="", stdin=b"x\n")
+    assert (done.code, done.out.strip()) == (0, "")
+    assert ":1:1: the model would insert nothing" in done.err
+
+
 def test_generate_prints_code(redraft: Redraft) -> None:
     done = redraft("generate", "a constant", "--lang", "go", answer="const A = 1\n" + FENCE)
     assert (done.code, done.out) == (0, "const A = 1\n")

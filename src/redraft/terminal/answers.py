@@ -59,6 +59,8 @@ def complete(options: CompleteOptions, settings: Settings) -> int:
         write_json({"place": as_text(options.place), **report.as_json(result)})
     else:
         write_data(_with_newline_for_eyes(result.text))
+        if not result.text.strip() and result.finish_reason == "stop":
+            say(f"{shortened(options.place)}: the model would insert nothing")
     report.say_summary(result, settings)
     return 0
 
