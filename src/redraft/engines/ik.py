@@ -17,12 +17,13 @@ import numpy as np
 
 from redraft.engines import Opened, Opening, ik_library
 from redraft.engines.batch import BatchBuffers
+from redraft.engines.buffers import filled_bytes, filled_tokens
 from redraft.engines.native import LARGEST_FORWARD, NativeEngine
 from redraft.engines.progress import LoadProgress
 from redraft.engines.validation import Ids
 from redraft.engines.vocabulary import NativeTokenizer
 from redraft.engines.watch import AbortFlag
-from redraft.errors import EngineError, ModelDamaged
+from redraft.errors import ModelDamaged
 from redraft.invariance import Invariance
 from redraft.protocols import Logits, Tokenizer
 
@@ -114,26 +115,22 @@ class IkWeights:
 
     def tokenize(self, text: bytes, special: bool) -> list[int]:
         """See `NativeWeights`."""
-        room = len(text) + 8  # no token is shorter than a byte
-        buffer = (ctypes.c_int32 * room)()
-        count = self._library.llama_tokenize(
-            self._model, text, len(text), buffer, room, False, special
+        return filled_tokens(
+            text,
+            lambda buffer, room: self._library.llama_tokenize(
+                self._model, text, len(text), buffer, room, False, special
+            ),
         )
-        if count < 0:
-            raise EngineError(f"the text needs {-count} tokens, more than its bytes allow")
-        return list(buffer[:count])
 
     def piece(self, token: int) -> bytes:
         """See `NativeWeights`."""
         if self._library.llama_token_is_control(self._model, token):
             return b""
-        room = 64
-        while True:
-            buffer = ctypes.create_string_buffer(room)
-            count = self._library.llama_token_to_piece(self._model, token, buffer, room, 0, False)
-            if count >= 0:
-                return buffer.raw[:count]
-            room = -count
+        return filled_bytes(
+            lambda buffer, room: self._library.llama_token_to_piece(
+                self._model, token, buffer, room, 0, False
+            )
+        )
 
     def is_user_defined(self, token: int) -> bool:
         """See `NativeWeights`."""

@@ -21,6 +21,7 @@ import numpy as np
 
 from redraft.engines import Opened, Opening
 from redraft.engines.batch import BatchBuffers
+from redraft.engines.buffers import filled_bytes, filled_tokens
 from redraft.engines.messages import LibraryMessages
 from redraft.engines.native import LARGEST_FORWARD, NativeEngine
 from redraft.engines.progress import LoadProgress
@@ -28,7 +29,7 @@ from redraft.engines.spinning import sleep_at_barriers
 from redraft.engines.validation import Ids
 from redraft.engines.vocabulary import NativeTokenizer
 from redraft.engines.watch import AbortFlag
-from redraft.errors import EngineError, EngineUnavailable, ModelDamaged
+from redraft.errors import EngineUnavailable, ModelDamaged
 from redraft.invariance import Invariance
 from redraft.protocols import MAX_ROWS, Logits, Tokenizer
 
@@ -151,28 +152,22 @@ class LlamaCppWeights:
 
     def tokenize(self, text: bytes, special: bool) -> list[int]:
         """See `NativeWeights`."""
-        room = len(text) + 8  # no token is shorter than a byte
-        buffer = (ctypes.c_int32 * room)()
-        count = self._library.llama_tokenize(
-            self._vocabulary, text, len(text), buffer, room, False, special
+        return filled_tokens(
+            text,
+            lambda buffer, room: self._library.llama_tokenize(
+                self._vocabulary, text, len(text), buffer, room, False, special
+            ),
         )
-        if count < 0:
-            raise EngineError(f"the text needs {-count} tokens, more than its bytes allow")
-        return list(buffer[:count])
 
     def piece(self, token: int) -> bytes:
         """See `NativeWeights`."""
         if self._library.llama_vocab_is_control(self._vocabulary, token):
             return b""
-        room = 64
-        while True:
-            buffer = ctypes.create_string_buffer(room)
-            count = self._library.llama_token_to_piece(
+        return filled_bytes(
+            lambda buffer, room: self._library.llama_token_to_piece(
                 self._vocabulary, token, buffer, room, 0, False
             )
-            if count >= 0:
-                return buffer.raw[:count]
-            room = -count
+        )
 
     def is_user_defined(self, token: int) -> bool:
         """See `NativeWeights`."""
