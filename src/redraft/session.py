@@ -29,7 +29,7 @@ from redraft.sampling import make_sampler
 from redraft.schedule import make_policy
 from redraft.statistics import Statistics, Tally
 from redraft.streaming import TextStream
-from redraft.tokens import FinishReason, Prefill, Step
+from redraft.tokens import FinishReason, Prefill, Step, shared_length
 
 Kind = Literal["edit", "complete", "generate"]
 
@@ -109,8 +109,6 @@ class Session:
         self._small: Engine | None = None
         if "model" in settings.drafters:
             self._small = load(_loading(settings, settings.small_model), say).engine
-        self._curve = CostCurve(self.loaded.calibration.seconds_by_rows)
-        self.drafters: tuple[Drafter, ...] = ()
         self._sequence: Sequence | None = None
         self._cached: list[int] = []
         self._running: Run | None = None
@@ -163,7 +161,9 @@ class Session:
             small_engine=self._small,
         )
         names = self.settings.drafters
-        self.drafters = tuple(drafter_registry.build(name, resources) for name in names)
+        self.drafters: tuple[Drafter, ...] = tuple(
+            drafter_registry.build(name, resources) for name in names
+        )
         self._curve = CostCurve(self.loaded.calibration.seconds_by_rows)
         if not keep_prompt:
             self._cached = []
@@ -226,11 +226,7 @@ class Session:
         if self._sequence is None:
             self._sequence = self.loaded.engine.open_sequence()
             self._cached = []
-        shared = 0
-        for cached, wanted in zip(self._cached, prompt[:-1], strict=False):
-            if cached != wanted:
-                break
-            shared += 1
+        shared = shared_length(self._cached, prompt[:-1])
         self._sequence.truncate(min(shared, self._sequence.length))
         return self._sequence
 

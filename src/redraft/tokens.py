@@ -5,10 +5,21 @@ Everything here is frozen. This module does not know text, engines or drafters.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 FinishReason = Literal["stop", "length", "loop", "context", "time", "cancelled"]
+
+
+def shared_length(first: Sequence[int], second: Sequence[int]) -> int:
+    """How many tokens both begin with."""
+    shared = 0
+    for one, other in zip(first, second, strict=False):
+        if one != other:
+            break
+        shared += 1
+    return shared
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, TypeAlias, get_type_hints
 
 import typer
 
 from redraft.bench.tasks import Selection
 
 OUTPUT = Path("bench-results")
+OutputFolder: TypeAlias = Annotated[
+    Path, typer.Option("--output", "-o", metavar="DIR", help="Where results go.")
+]
+Fresh: TypeAlias = Annotated[
+    bool, typer.Option("--fresh/--resume", help="Start over, or go on where it stopped.")
+]
+AsJson: TypeAlias = Annotated[
+    bool, typer.Option("--json", help="The JSON on one line instead of the table.")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +54,12 @@ class RunOptions:
             "--corpus", metavar="DIR", help="Index folder for the corpus drafter; else no corpus."
         ),
     ] = None
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where results go.")
-    ] = OUTPUT
-    fresh: Annotated[
-        bool, typer.Option("--fresh/--resume", help="Start over, or go on where it stopped.")
-    ] = False
+    output: OutputFolder = OUTPUT
+    fresh: Fresh = False
     skip_missing: Annotated[
         bool, typer.Option("--skip-missing", help="Exit with 0 where the tasks cannot be had.")
     ] = False
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The JSON on one line instead of the table.")
-    ] = False
+    as_json: AsJson = False
 
     @property
     def times(self) -> int:
@@ -87,15 +90,9 @@ class ExactOptions:
         Path | None,
         typer.Option("--corpus", metavar="DIR", help="Index folder; else a small one is built."),
     ] = None
-    output: Annotated[
-        Path, typer.Option("--output", "-o", metavar="DIR", help="Where results go.")
-    ] = OUTPUT
-    fresh: Annotated[
-        bool, typer.Option("--fresh/--resume", help="Start over, or go on where it stopped.")
-    ] = False
-    as_json: Annotated[
-        bool, typer.Option("--json", help="The JSON on one line instead of the table.")
-    ] = False
+    output: OutputFolder = OUTPUT
+    fresh: Fresh = False
+    as_json: AsJson = False
 
 
 def with_options(command: Callable[..., None]) -> Callable[..., None]:

@@ -8,6 +8,7 @@ whether its time pays: policies measure that.
 from __future__ import annotations
 
 import weakref
+from contextlib import suppress
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from redraft.drafters import Resources
 from redraft.errors import ContextFull, UsageError
 from redraft.protocols import DraftContext, Engine, Sequence
 from redraft.survival import SurvivalTable
-from redraft.tokens import NO_DRAFT, Draft, Verdict
+from redraft.tokens import NO_DRAFT, Draft, Verdict, shared_length
 
 _BOUNDS = (0.3, 0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 PRIORS = (0.25, 0.40, 0.55, 0.70, 0.80, 0.88, 0.94, 0.98)
@@ -62,7 +63,8 @@ class ModelDrafter:
             return NO_DRAFT
         tokens: list[int] = []
         evidence: list[int] = []
-        try:
+        # the small context may be shorter than the target's: then draft what there was room for
+        with suppress(ContextFull):
             logits = self._catch_up(text)
             while True:
                 token = int(logits.argmax())
@@ -74,9 +76,6 @@ class ModelDrafter:
                 if len(tokens) == limit:
                     break
                 logits = self._catch_up([*text, *tokens])
-        except ContextFull:
-            # the small context may be shorter than the target's: draft what there was room for
-            limit = len(tokens)
         survival = tuple(self._survival.estimate(bin_) for bin_ in evidence)
         return Draft(tuple(tokens), survival, (self.name,) * len(tokens), tuple(evidence))
 
@@ -86,11 +85,7 @@ class ModelDrafter:
             self._sequence = self._engine.open_sequence()
             # the engine keeps live sequences, so one nobody can use any more must be closed
             weakref.finalize(self, self._sequence.close)
-        shared = 0
-        for held, wanted in zip(self._held, text[:-1], strict=False):
-            if held != wanted:
-                break
-            shared += 1
+        shared = shared_length(self._held, text[:-1])
         self._sequence.truncate(shared)
         del self._held[shared:]
         logits = np.empty((0, 0), dtype=np.float32)

@@ -9,6 +9,7 @@ know the cost of a draft.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 
 from redraft.drafters import Resources
 from redraft.drafters.source.place import CONVINCED, START, Aligner, Place
@@ -96,9 +97,7 @@ class SourceDrafter:
             if place.how == "match":
                 return _MATCH_ONE if run <= 1 else _MATCH_TWO
             return _NEW_LINE if place.how == "line" else _GUESS
-        bucket = 0
-        while bucket + 1 < len(_RUNS) and run >= _RUNS[bucket + 1]:
-            bucket += 1
+        bucket = max(0, bisect_right(_RUNS, run) - 1)
         if self._is_mentioned(token):
             return _MENTIONED + bucket
         position = place.position + number - len(place.rest)
