@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -16,3 +20,17 @@ def unavailable(reason: str) -> NoReturn:
     if ON_CI:
         pytest.fail(f"not available, and required on a build machine: {reason}", pytrace=False)
     pytest.skip(reason)
+
+
+@contextmanager
+def small_disk_at(folder: Path, kilobytes: int) -> Iterator[Path]:
+    """A new folder that is a disk of its own, of this size. Skips where it cannot be mounted."""
+    folder.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", f"size={kilobytes}k", "tmpfs", str(folder)]
+    mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
+    if not mounted:
+        pytest.skip("mounting a small tmpfs needs root")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
-from availability import ON_CI, unavailable
+from availability import ON_CI, small_disk_at, unavailable
 from memory_weights import open_memory
 from redraft.engines import Opened, Opening, open_engine
 from redraft.errors import EngineUnavailable, ModelMissing
@@ -116,13 +114,5 @@ def large_ik() -> Iterator[Opened]:
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A disk of 128 KB."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=128k", "tmpfs", str(folder)]
-    mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
-    if not mounted:
-        pytest.skip("mounting a small tmpfs needs root")
-    try:
+    with small_disk_at(tmp_path / "disk", 128) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)

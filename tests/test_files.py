@@ -16,6 +16,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from availability import small_disk_at
 from redraft.errors import InputError
 from redraft.files import TextForm, parse, read, render, write_atomically
 
@@ -301,16 +302,8 @@ def test_a_failed_write_leaves_the_old_file(
 @pytest.fixture
 def mounted(tmp_path: Path) -> Iterator[Path]:
     """A disk of 64 KB of its own."""
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(folder)]
-    mounted = os.geteuid() == 0 and subprocess.run(command, check=False).returncode == 0
-    if not mounted:
-        pytest.skip("mounting a small tmpfs needs root")
-    try:
+    with small_disk_at(tmp_path / "disk", 64) as folder:
         yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_a_full_and_a_read_only_disk(mounted: Path) -> None:
