@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from redraft.calibration import CalibrationKey, CalibrationStore
 from redraft.config import Settings, load_settings
 from redraft.cost import CostCurve
 from redraft.errors import ContextFull, SequenceClosed, UsageError
@@ -158,13 +159,15 @@ def test_unknown_policies_and_drafters_are_refused_at_once(
 
 
 def test_a_measurement_of_a_busy_machine_is_made_again(settings: Settings, tmp_path: Path) -> None:
-    measurement = tmp_path / "measurement.json"
+    weights = tmp_path / "weights.gguf"
+    weights.write_bytes(b"weights")
+    store = CalibrationStore(tmp_path, CalibrationKey("fake", weights, 2))
     for slower, kept in ((1.0, True), (3.0, False)):
-        measurement.write_text("{}")
         session = Session(settings)
-        session.loaded = replace(session.loaded, measurement=measurement)
+        session.loaded = replace(session.loaded, store=store)
+        store.store(session.loaded.calibration)
         session._curve = CostCurve({1: 0.02, 2: 0.03})
         for _ in range(40):
             session._curve.observe(2, 0.03 / slower)
         session.close()
-        assert measurement.exists() is kept
+        assert (store.load() is not None) is kept

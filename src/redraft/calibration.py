@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 import platform
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -68,20 +69,52 @@ def calibrate(engine: Engine, progress: Progress = lambda share: None) -> Calibr
         sequence.close()
 
 
-def load_calibration(directory: Path, key: CalibrationKey) -> Calibration | None:
-    """The stored measurement for `key`, or None where there is none that can be used.
+@dataclass(frozen=True, slots=True)
+class CalibrationStore:
+    """Where the measurement for a key is kept."""
 
-    A file that was damaged, if by one bit, is no measurement: exactness rests on it.
-    """
-    description = key.describe()
-    try:
-        stored = json.loads(_path_for(directory, description).read_text("utf-8"))
-        content = stored["content"]
-        if stored["sha256"] != _checksum(content) or content["key"] != description:
-            return None
-        return _parse(content)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        return None  # absent or damaged: measuring again costs five seconds and repairs it
+    directory: Path
+    key: CalibrationKey
+
+    def load(self) -> Calibration | None:
+        """The stored measurement, or None where there is none that can be used.
+
+        A file that was damaged, if by one bit, is no measurement: exactness rests on it.
+        """
+        description = self.key.describe()
+        try:
+            stored = json.loads(self._path(description).read_text("utf-8"))
+            content = stored["content"]
+            if stored["sha256"] != _checksum(content) or content["key"] != description:
+                return None
+            return _parse(content)
+        except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            return None  # absent or damaged: measuring again costs five seconds and repairs it
+
+    def store(self, calibration: Calibration) -> None:
+        """Keep a measurement. Raises InputError where the directory cannot be written."""
+        description = self.key.describe()
+        content: dict[str, Any] = {
+            "key": description,
+            "invariant_from": calibration.invariance.invariant_from,
+            "mismatch_rate": calibration.invariance.mismatch_rate,
+            "seconds_by_rows": {str(k): v for k, v in calibration.seconds_by_rows.items()},
+        }
+        try:
+            self.directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{self.directory} cannot be made: {error.strerror}") from None
+        stored = {"sha256": _checksum(content), "content": content}
+        write_atomically(self._path(description), json.dumps(stored, indent=1).encode())
+
+    def forget(self) -> None:
+        """Have it measured again next time; where that cannot be, the old one serves again."""
+        with suppress(OSError):
+            self._path(self.key.describe()).unlink()
+
+    def _path(self, description: dict[str, str | int]) -> Path:
+        digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
+        return self.directory / f"{digest[:16]}.json"
 
 
 def _parse(content: dict[str, Any]) -> Calibration:
@@ -101,28 +134,6 @@ def _checksum(content: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
-def store_calibration(directory: Path, key: CalibrationKey, calibration: Calibration) -> None:
-    """Keep a measurement. Raises InputError where the directory cannot be written."""
-    description = key.describe()
-    content: dict[str, Any] = {
-        "key": description,
-        "invariant_from": calibration.invariance.invariant_from,
-        "mismatch_rate": calibration.invariance.mismatch_rate,
-        "seconds_by_rows": {str(k): v for k, v in calibration.seconds_by_rows.items()},
-    }
-    try:
-        directory.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{directory} cannot be made: {error.strerror}") from None
-    stored = {"sha256": _checksum(content), "content": content}
-    write_atomically(_path_for(directory, description), json.dumps(stored, indent=1).encode())
-
-
-def calibration_path(directory: Path, key: CalibrationKey) -> Path:
-    """Where the measurement for `key` is kept. Removing the file has it measured again."""
-    return _path_for(directory, key.describe())
-
-
 def processor_name() -> str:
     """The processor's model name, as far as the system tells."""
     try:
@@ -131,8 +142,3 @@ def processor_name() -> str:
         return platform.processor() or platform.machine()
     kept = ("model name", "cpu family", "model\t", "stepping")
     return " / ".join(dict.fromkeys(line for line in lines if line.startswith(kept)))
-
-
-def _path_for(directory: Path, description: dict[str, str | int]) -> Path:
-    digest = hashlib.sha256(json.dumps(description, sort_keys=True).encode()).hexdigest()
-    return directory / f"{digest[:16]}.json"

@@ -10,14 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from redraft import engines
-from redraft.calibration import (
-    Calibration,
-    CalibrationKey,
-    calibrate,
-    calibration_path,
-    load_calibration,
-    store_calibration,
-)
+from redraft.calibration import Calibration, CalibrationKey, CalibrationStore, calibrate
 from redraft.errors import InputError
 from redraft.models import (
     CATALOGUE,
@@ -63,7 +56,7 @@ class Loaded:
     """The weights file; None for the fake engine."""
     sha256: str | None
     """The file's checksum where it was verified before; None for a file outside the catalogue."""
-    measurement: Path | None = None
+    store: CalibrationStore | None = None
     """Where the calibration is kept; None for the fake engine."""
 
 
@@ -85,8 +78,8 @@ def load(loading: Loading, notify: Notify) -> Loaded:
     require_supported(metadata)
     context_length = min(loading.context_length, metadata.context_length)
     key = CalibrationKey(engines.identity(name), path, loading.threads)
-    directory = loading.home / "calibration"
-    calibration = load_calibration(directory, key)
+    store = CalibrationStore(loading.home / "calibration", key)
+    calibration = store.load()
     opening = engines.Opening(
         path=path,
         context_length=context_length,
@@ -100,7 +93,7 @@ def load(loading: Loading, notify: Notify) -> Loaded:
         measuring = "measuring this machine (once)"
         calibration = calibrate(opened.engine, lambda share: notify(measuring, share))
         try:
-            store_calibration(directory, key, calibration)
+            store.store(calibration)
         except InputError as error:  # measuring again next time costs seconds, failing costs all
             notify(f"the measurement is not kept: {error}", None)
     known = [model.sha256 for model in CATALOGUE if is_marked(path, model.sha256)]
@@ -113,7 +106,7 @@ def load(loading: Loading, notify: Notify) -> Loaded:
         name,
         path,
         known[0] if known else None,
-        calibration_path(directory, key),
+        store,
     )
 
 

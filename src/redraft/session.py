@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from types import TracebackType
@@ -170,10 +169,9 @@ class Session:
 
     def close(self) -> None:
         """Free the weights."""
-        measurement = self.loaded.measurement
-        if measurement is not None and self._curve.speed < MEASURED_BUSY:
-            with suppress(OSError):  # then the old measurement serves again, as it did now
-                measurement.unlink()
+        store = self.loaded.store
+        if store is not None and self._curve.speed < MEASURED_BUSY:
+            store.forget()
         self.loaded.engine.close()
         if self._small is not None:
             self._small.close()

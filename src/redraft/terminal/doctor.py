@@ -17,7 +17,6 @@ from redraft.terminal.screen import data_console, say, visible, write_json
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from redraft.calibration import Calibration
     from redraft.config import Settings
     from redraft.loading import Loaded
 
@@ -107,7 +106,7 @@ def examine(
     try:
         with Session(replace(settings, drafters=()), notify) as session:
             weights = _weights(settings, session.loaded)
-            measured = _measure(session.loaded, settings, measure, notify)
+            measured = _measure(session.loaded, measure, notify)
     except RedraftError as error:
         problem = str(error)
     return Diagnosis(
@@ -133,23 +132,25 @@ def _weights(settings: Settings, loaded: Loaded) -> Weights | None:
 
 
 def _measure(
-    loaded: Loaded,
-    settings: Settings,
-    measure: bool,
-    notify: Callable[[str, float | None], None],
+    loaded: Loaded, measure: bool, notify: Callable[[str, float | None], None]
 ) -> Measured:
     """The stored measurement, checked against the numerics as they are now; a new one with
     `measure`, which is stored."""
+    from redraft.calibration import calibrate
     from redraft.invariance import measure_invariance
 
     calibration = loaded.calibration
     if measure:
-        notify("measuring this machine", None)
-        calibration = _measure_again(loaded, settings)
+        calibration = calibrate(
+            loaded.engine, lambda share: notify("measuring this machine", share)
+        )
+        if loaded.store is not None:
+            loaded.store.store(calibration)
         now = calibration.invariance
     else:
-        notify("checking numerics", None)
-        now = measure_invariance(loaded.engine)
+        now = measure_invariance(
+            loaded.engine, progress=lambda share: notify("checking numerics", share)
+        )
     cost = calibration.seconds_by_rows
     one = cost[1]
     two = cost.get(2, one)
@@ -162,18 +163,6 @@ def _measure(
         floor=one / cost.get(smallest, one),
         pays_from=two / one - 1,
     )
-
-
-def _measure_again(loaded: Loaded, settings: Settings) -> Calibration:
-    from redraft import engines
-    from redraft.calibration import CalibrationKey, calibrate, store_calibration
-
-    calibration = calibrate(loaded.engine)
-    if loaded.path is not None:
-        identity = engines.identity(loaded.engine_name)
-        key = CalibrationKey(identity, loaded.path, settings.threads)
-        store_calibration(settings.home / "calibration", key, calibration)
-    return calibration
 
 
 def _processor() -> str:
