@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+import io
 import json
 import os
 import signal
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from command import FENCE, Redraft, make_redraft
 from redraft import cli
 from redraft.config import load_settings
 from redraft.drafters.corpus import build
-from redraft.terminal import corpus
+from redraft.terminal import corpus, job, progress
+from redraft.terminal.job import Begun, Stage
 from redraft.terminal.screen import visible
 
 SOURCE = "".join(f"value_{number} = {number}\n" for number in range(12))
@@ -119,6 +121,37 @@ def test_config_says_where_each_value_comes_from(
     assert "REDRAFT_TOP_K" in redraft("config").out
 
 
+@pytest.mark.parametrize("command", [("config",), ("doctor",), ("models", "list")], ids=" ".join)
+def test_a_table_for_a_program_has_one_line_a_row(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
+    home = tmp_path / ("long" * 40)
+    monkeypatch.setenv("REDRAFT_HOME", str(home))
+    assert str(home) in redraft(*command).out
+    monkeypatch.setenv("COLUMNS", "60")
+    assert str(home) not in redraft(*command).out
+
+
+@pytest.mark.parametrize("width", [80, 40, 24])
+def test_a_narrow_line_of_progress_keeps_what_changes(
+    monkeypatch: pytest.MonkeyPatch, width: int
+) -> None:
+    console = Console(width=width, file=io.StringIO())
+    monkeypatch.setattr(progress, "talk_console", lambda: console)
+    panel = progress.LivePanel()
+    panel.show(Stage("fetching the package index: package 8 of 22 by name", 0.4, "4 of 9 MB"))
+    with console.capture() as capture:
+        console.print(panel._render())
+    (line,) = capture.get().splitlines()
+    assert "40% 4 of 9 MB" in line
+    panel.show(Begun("editing a/folder/with/a/long/name/and/a/file.py"))
+    with console.capture() as capture:
+        console.print(panel._render())
+    (line,) = capture.get().splitlines()
+    assert "evaluating the prom" in line
+
+
 def test_models_list_says_what_is_here(redraft: Redraft, tmp_path: Path) -> None:
     models = tmp_path / "home" / "models"
     models.mkdir(parents=True)
@@ -154,16 +187,23 @@ def test_ctrl_c_during_a_corpus_build_ends_it_at_the_next_file(
     redraft: Redraft, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     read: list[Path] = []
+    jobs: list[job.Job[object]] = []
+
+    class Watched(job.Job[object]):
+        def __init__(self, work: Callable[[job.Job[object]], object]) -> None:
+            super().__init__(work)
+            jobs.append(self)
 
     def interrupted(path: Path) -> str:
-        """The main thread waits for the build, so it takes the signal within milliseconds."""
+        """The signal is for the main thread, which takes it when the machine lets it."""
         read.append(path)
         os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(0.3)
+        assert jobs[0]._stopped.wait(60)
         return "x = 1\n"
 
     for name in "abcdefghij":
         Path(f"{name}.py").write_text("x = 1\n")
+    monkeypatch.setattr(job, "Job", Watched)
     monkeypatch.setattr(build, "_readable", interrupted)
     done = redraft("corpus", "build", "--no-corpus-packages")
     assert done.code == 130

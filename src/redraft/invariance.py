@@ -20,6 +20,8 @@ _PROMPT_CUT = (64, 32, 24, 8)
 _TAIL = 16
 CANDIDATES = (8, 4, 2, 1)
 """Numbers of tokens that are tried, the largest first."""
+_CUTS = 3
+"""Cuts that are compared for each of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,7 @@ def measure_invariance(
     prompt, tail = text[:_PROMPT], text[_PROMPT:]
     sequence = engine.open_sequence()
     try:
+        progress(0.0)
         sequence.evaluate(prompt, rows=0)
         whole = _evaluate_tail(sequence, tail, (_TAIL,))
         sequence.truncate(0)
@@ -55,8 +58,8 @@ def measure_invariance(
         changed = cut.argmax(1) != whole.argmax(1)
         invariant_from: int | None = None
         for number, smallest in enumerate(CANDIDATES):
-            progress(number / len(CANDIDATES))
-            for logits in _tails(sequence, prompt, tail, smallest):
+            for part, logits in enumerate(_tails(sequence, prompt, tail, smallest)):
+                progress((number + part / _CUTS) / len(CANDIDATES))
                 agrees = agrees and np.array_equal(logits, whole)
                 changed |= logits.argmax(1) != whole.argmax(1)
             if agrees:

@@ -19,6 +19,7 @@ from rich.progress import (
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.table import Column
 
 
 class Watch(Protocol):
@@ -136,11 +137,16 @@ def watching() -> Iterator[Watch]:
         yield Lines(console)
         return
     columns = (
-        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
+        # last, where a narrow line is cut
+        TextColumn(
+            "{task.description}",
+            markup=False,
+            table_column=Column(no_wrap=True, overflow="ellipsis"),
+        ),
     )
     with Progress(*columns, console=console, transient=True) as progress:
         yield Bar(progress)

@@ -55,6 +55,7 @@ class Job(Generic[_Value]):
         self._work = work
         self._events: queue.SimpleQueue[Event | None] = queue.SimpleQueue()
         self._stopped = threading.Event()
+        self._ended = threading.Event()
         self._lock = threading.Lock()
         self._run: Run | None = None
         self._value: _Value | None = None
@@ -91,16 +92,16 @@ class Job(Generic[_Value]):
         Raises what the work raises, and Cancelled when the user stopped it.
         """
         thread = threading.Thread(target=self._in_thread, name="redraft-work", daemon=True)
-        thread.start()
         try:
+            thread.start()  # waits for the thread, so Ctrl-C may come here too
             while (event := self._events.get()) is not None:
                 show(event)
             thread.join()
         except KeyboardInterrupt:
-            self._stop(thread)
+            self._stop()
             raise Cancelled(message()) from None
         except BaseException:
-            self._stop(thread)
+            self._stop()
             raise
         if self._error is not None:
             raise self._error
@@ -113,18 +114,18 @@ class Job(Generic[_Value]):
             self._error = error
         finally:
             self._events.put(None)
+            self._ended.set()
 
-    def _stop(self, thread: threading.Thread) -> None:
+    def _stop(self) -> None:
         """Tell the work to end and wait for it; a second Ctrl-C does not wait."""
         try:
             with self._lock:
                 self._stopped.set()
                 if self._run is not None:
                     self._run.cancel()
-            thread.join(PATIENCE)
+            if not self._ended.wait(PATIENCE):
+                _leave_now()
         except KeyboardInterrupt:
-            _leave_now()
-        if thread.is_alive():
             _leave_now()
 
 

@@ -113,7 +113,7 @@ class LivePanel:
     def show(self, event: Event) -> None:
         """Remember what the next refresh shows."""
         if isinstance(event, Stage):
-            self._stage = f"{event.text}  {event.detail}".rstrip()
+            self._stage = f"{event.detail}  {event.text}".lstrip()
             self._share = event.share
             return
         if isinstance(event, Begun):
@@ -140,12 +140,15 @@ class LivePanel:
         from rich.table import Table
         from rich.text import Text
 
+        # what changes stands first, and what is known anyway last, where a narrow line is cut
         row = Table.grid(padding=(0, 1))
         cells: list[RenderableType] = [_SPINNER.setdefault("dots", Spinner("dots"))]
-        cells.append(Text(visible(f"{self._title}  {self._stage}".strip()), no_wrap=True))
         if self._share is not None:
-            cells.append(ProgressBar(1.0, self._share, width=BAR_WIDTH))
-            cells.append(Text(f"{self._share:.0%}"))
+            width = min(BAR_WIDTH, talk_console().width // 4)
+            cells.append(ProgressBar(1.0, self._share, width=width))
+            cells.append(Text(f"{self._share:.0%}", no_wrap=True))
+        words = visible(f"{self._stage}  {self._title}".strip())
+        cells.append(Text(words, no_wrap=True, overflow="ellipsis"))
         row.add_row(*cells)
         tail = [
             Text(visible(line.expandtabs(4)), "dim", no_wrap=True, overflow="ellipsis")

@@ -21,6 +21,8 @@ _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\n\t
 
 NARROWEST = 20
 """Columns; a table loses its content in fewer."""
+UNWRAPPED = 100_000
+"""Columns where nobody looks: a program that reads lines wants each whole."""
 
 
 def visible(text: str) -> str:
@@ -29,11 +31,13 @@ def visible(text: str) -> str:
 
 
 def data_console() -> Console:
-    """Rich's console on stdout; colour only on a terminal and without NO_COLOR."""
+    """Rich's console on stdout; colour only on a terminal and without NO_COLOR. Tables fit a
+    terminal, or the COLUMNS that are asked for; into a pipe or file they are not wrapped."""
     from rich.console import Console
 
     console = Console(soft_wrap=True, highlight=False, markup=False, emoji=False)
-    console.width = max(NARROWEST, console.width)
+    fits = sys.stdout.isatty() or "COLUMNS" in os.environ
+    console.width = max(NARROWEST, console.width) if fits else UNWRAPPED
     return console
 
 
@@ -61,8 +65,9 @@ def write_data(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """One line of talk to stderr."""
-    print(visible(text), file=sys.stderr)
+    """One line of talk to stderr, in one piece: Ctrl-C between a text and its line end would have
+    the next line join it."""
+    sys.stderr.write(visible(text) + "\n")
 
 
 def ignore_useless_width() -> None:
