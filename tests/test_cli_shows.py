@@ -6,6 +6,7 @@ import dataclasses
 import io
 import json
 import os
+import re
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -49,10 +50,18 @@ def test_explain_run_shows_every_token_of_the_last_run(
     assert "edit: a.py: rename value_7" in done.out
     assert "ended by stop; exact" in done.out
     steps = done.out.partition("own\n")[2].partition("drafter  proposed")[0]
-    tokens = "".join(line.split()[-1] for line in steps.splitlines())
+    signed = [part for line in steps.splitlines() for part in line.split()[4:]]
+    tokens = "".join(part[1:] for part in signed if part[0] in "+-=")
     # the target's own tokens and accepted drafts are the output; rejected ones stand among them
     assert all(line.replace(" ", "·") + "⏎" in tokens for line in EDITED.splitlines()[:7])
     assert "proposed" in done.out
+
+
+def test_explain_run_without_colour_marks_what_was_rejected(recorded: Redraft) -> None:
+    out = recorded("explain-run").out
+    assert re.search(r" \+\S+ =\S *$", out, re.MULTILINE)  # accepted, then the target's own
+    assert re.search(r" -_ =n *$", out, re.MULTILINE)  # rejected at the new name
+    assert "+accepted  -rejected  ~behind a rejected one  =the target's own" in out
 
 
 def test_explain_run_in_colour_strikes_what_was_rejected(

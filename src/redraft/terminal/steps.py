@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 ACCEPTED, REJECTED, UNREACHED, OWN = "green", "red strike", "dim strike", "bold"
+SIGNS = {ACCEPTED: "+", REJECTED: "-", UNREACHED: "~", OWN: "="}
+"""What stands before a run of tokens where there is no colour to tell them by."""
 
 
 def explain_run(run: str | None, directory: Path, as_json: bool) -> None:
@@ -28,11 +30,12 @@ def explain_run(run: str | None, directory: Path, as_json: bool) -> None:
         write_json(asdict(record))
         return
     console = data_console()
+    signs = console.color_system is None or console.no_color
     console.print(_heading(record))
-    console.print(_steps_table(record))
+    console.print(_steps_table(record, signs))
     if any(_drafts(step) for step in record.steps):
         console.print(_drafter_table(record))
-    console.print(_legend())
+    console.print(_legend(signs))
 
 
 def list_runs(directory: Path) -> None:
@@ -71,7 +74,7 @@ def _value(value: object) -> str:
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-def _steps_table(record: RunRecord) -> Table:
+def _steps_table(record: RunRecord, signs: bool) -> Table:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1))
@@ -88,28 +91,33 @@ def _steps_table(record: RunRecord) -> Table:
             str(step.rows),
             f"{1000 * seconds:.0f}",
             "+".join(names),
-            _tokens(step),
+            _tokens(step, signs),
         )
     return table
 
 
-def _tokens(step: RecordedStep) -> Text:
-    """Accepted drafts, what was rejected, and the target's own token, side by side."""
+def _tokens(step: RecordedStep, signs: bool) -> Text:
+    """Accepted drafts, what was rejected, and the target's own token, side by side; with `signs`
+    each kind after its sign, since white space inside tokens is never shown as a space."""
     from rich.text import Text
 
-    text = Text()
-    for position, choice in enumerate(step.choices):
-        accepted = position < step.accepted
-        if not accepted:
-            _add_rejected(text, step)
-        text.append(_shown(choice.piece), ACCEPTED if accepted else OWN)
-    return text
+    parts = [Text("".join(map(_shown, pieces)), style) for style, pieces in _runs_of_a_kind(step)]
+    if signs:
+        return Text(" ").join(Text(SIGNS[str(part.style)]) + part for part in parts)
+    return Text.assemble(*parts)
 
 
-def _add_rejected(text: Text, step: RecordedStep) -> None:
-    for number, draft in enumerate(step.drafts[step.accepted :]):
-        if draft.drafter != FILLER:
-            text.append(_shown(draft.piece), UNREACHED if number else REJECTED)
+def _runs_of_a_kind(step: RecordedStep) -> Iterator[tuple[str, list[bytes]]]:
+    """(style, pieces) of what was accepted, rejected, not reached, and the target's own."""
+    pieces = [choice.piece for choice in step.choices]
+    rest = [draft.piece for draft in step.drafts[step.accepted :] if draft.drafter != FILLER]
+    kinds = (
+        (ACCEPTED, pieces[: step.accepted]),
+        (REJECTED, rest[:1]),
+        (UNREACHED, rest[1:]),
+        (OWN, pieces[step.accepted :]),
+    )
+    return ((style, found) for style, found in kinds if found)
 
 
 def _shown(piece: bytes) -> str:
@@ -146,16 +154,14 @@ def _drafter_table(record: RunRecord) -> Table:
     return table
 
 
-def _legend() -> Text:
+def _legend(signs: bool) -> Text:
     from rich.text import Text
 
-    return Text.assemble(
-        "\n",
-        ("accepted", ACCEPTED),
-        "  ",
-        ("rejected", REJECTED),
-        "  ",
-        ("behind a rejected one", UNREACHED),
-        "  ",
-        ("the target's own", OWN),
-    )
+    names = {
+        ACCEPTED: "accepted",
+        REJECTED: "rejected",
+        UNREACHED: "behind a rejected one",
+        OWN: "the target's own",
+    }
+    shown = [Text(signs * SIGNS[style] + name, style) for style, name in names.items()]
+    return Text("\n") + Text("  ").join(shown)
