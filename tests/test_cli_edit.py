@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -130,6 +131,8 @@ def test_several_files_are_each_edited_and_then_written(redraft: Redraft, file: 
     assert done.code == 0
     assert [line[:14] for line in done.out.splitlines()] == ['{"file":"a.py"', '{"file":"b.py"']
     assert file.read_text() == Path("b.py").read_text() == RENAMED
+    assert re.search(r"^a\.py: \d+ tokens in .*\nb\.py: written", done.err, re.MULTILINE)
+    assert re.search(r"^b\.py: \d+ tokens in ", done.err, re.MULTILINE)
 
 
 def test_nothing_to_change_is_said(redraft: Redraft, file: Path) -> None:

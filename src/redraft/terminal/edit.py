@@ -104,7 +104,7 @@ def edit(options: EditOptions, settings: Settings) -> int:
     finally:  # what was written is said even where stdout takes nothing
         for one, place in zip(edits, places, strict=True):
             _say_what_happened(one, place)
-            report.say_summary(one.result, settings)
+            report.say_summary(one.result, settings, one.name if len(edits) > 1 else "")
         if written.trouble is not None:
             raise written.trouble
     return 0 if all(one.complete for one in edits) else 1

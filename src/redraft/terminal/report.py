@@ -21,9 +21,10 @@ INCOMPLETE = {
 """Why an output is not whole, and what to do, by finish reason."""
 
 
-def say_summary(result: Result, settings: Settings) -> None:
-    """Say what a run brought, and that it is not recorded where it should have been."""
-    say(_summary(result))
+def say_summary(result: Result, settings: Settings, name: str = "") -> None:
+    """Say what a run brought, of `name` where there are several, and that it is not recorded where
+    it should have been."""
+    say(f"{name}: {_summary(result)}" if name else _summary(result))
     if settings.record and result.run_id is None:
         folder = settings.runs_folder
         say(f"this run could not be recorded in {folder}; make room there, or use --no-record")
