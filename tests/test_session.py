@@ -158,6 +158,32 @@ def test_unknown_policies_and_drafters_are_refused_at_once(
         Session(load_settings({"engine": "fake", name: value}, tmp_path))
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"context": -5}, "context is '-5'; it must be a whole number, 256 … 1048576"),
+        ({"threads": -1}, "threads is '-1'; it must be a whole number, 0 … 1024"),
+        ({"threads": "4"}, "threads is '4'; it must be a whole number, 0 … 1024"),
+        ({"live_sequences": 0}, "live_sequences is '0'; it must be a whole number, 1 … 64"),
+        ({"temperature": float("nan")}, "temperature is 'nan'; it must be a number, 0 … 100"),
+        ({"policy": "fastest"}, "policy is 'fastest'; it must be none, cost or fixed:k"),
+        ({"engine": "warp"}, "engine is 'warp'; it must be one of auto, ik, llamacpp, fake"),
+        ({"drafters": ("nobody",)}, "it must be different names of source, suffix"),
+        ({"drafters": ["source"]}, "it must be different names of source, suffix"),
+        ({"numerics": "exact"}, "numerics is 'exact'; it must be one of invariant, fast"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_settings_made_by_hand_are_checked_like_others(
+    tmp_path: Path, change: dict[str, object], message: str
+) -> None:
+    options: dict[str, object] = {"engine": "fake", "home": tmp_path, **change}
+    with pytest.raises(UsageError) as caught:
+        Session(Settings(**options))  # type: ignore[arg-type]  # on purpose
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
 def test_a_measurement_of_a_busy_machine_is_made_again(settings: Settings, tmp_path: Path) -> None:
     weights = tmp_path / "weights.gguf"
     weights.write_bytes(b"weights")

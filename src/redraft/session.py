@@ -14,7 +14,7 @@ from types import TracebackType
 from typing import Literal
 
 from redraft import drafters as drafter_registry
-from redraft.config import Settings
+from redraft.config import Settings, check_settings
 from redraft.context import Prompt, complete_prompt, edit_prompt, generate_prompt
 from redraft.cost import CostCurve
 from redraft.decode import Plan, decode
@@ -95,11 +95,12 @@ class Result:
 class Session:
     """Loaded weights with drafters. Use as a context manager, from one thread at a time.
 
-    `notify(stage, share)` is told what takes long while opening. Raises ModelError and
-    EngineError when the weights cannot be opened, UsageError for unknown drafters or policies.
+    `notify(stage, share)` is told what takes long while opening. Raises UsageError for settings
+    that are not allowed, ModelError and EngineError when the weights cannot be opened.
     """
 
     def __init__(self, settings: Settings, notify: Notify | None = None) -> None:
+        check_settings(settings)
         self.settings = settings
         say = notify or (lambda stage, share: None)
         for name in settings.drafters:

@@ -5,7 +5,16 @@ pydantic-settings model that validates them (imported only then), `loading` puts
 Everything above the loop gets a `Settings`; nothing below `session` sees one.
 """
 
-from redraft.config.loading import Explained, explain, load_settings
+from redraft.config.loading import Explained, allowed, check_settings, explain, load_settings
 from redraft.config.settings import NAMES, Settings, default_home
 
-__all__ = ["NAMES", "Explained", "Settings", "default_home", "explain", "load_settings"]
+__all__ = [
+    "NAMES",
+    "Explained",
+    "Settings",
+    "allowed",
+    "check_settings",
+    "default_home",
+    "explain",
+    "load_settings",
+]

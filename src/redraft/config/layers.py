@@ -28,7 +28,7 @@ LARGEST_FILE = 1 << 20
 class Layer:
     """One source of settings and what it says."""
 
-    kind: Literal["flag", "variable", "file"]
+    kind: Literal["flag", "variable", "file", "code"]
     values: Mapping[str, object]
     file: Path | None = None
 
@@ -40,6 +40,8 @@ class Layer:
 
     def naming(self, name: str) -> str:
         """How a message about `name` in this layer begins."""
+        if self.kind == "code":
+            return name
         if self.kind == "variable":
             return f"environment variable {self.origin(name)}"
         return f"{self.origin(name)}: {name}" if self.kind == "file" else self.origin(name)

@@ -66,6 +66,17 @@ def load_settings(
     return Settings(**values, home=default_home(), project=project, origins=tuple(origins))
 
 
+def check_settings(settings: Settings) -> None:
+    """Raise UsageError for the first value that `load_settings` would refuse or convert; for
+    settings that were made by hand."""
+    layer = Layer("code", {name: getattr(settings, name) for name in NAMES})
+    values = _validated([layer])
+    for name in NAMES:
+        _refuse_other_type(layer, name)
+        if values[name] != layer.values[name]:
+            raise UsageError(_refusal(layer, name))
+
+
 def explain(settings: Settings) -> tuple[Explained, ...]:
     """Each setting with its value, where that comes from and what it means."""
     origins = dict(settings.origins)
@@ -152,10 +163,10 @@ def _refusal(layer: Layer, name: str) -> str:
         value = one_line(given if isinstance(given, str) else repr(given))
     except ValueError:  # Python writes no number of thousands of digits
         value = "a number of thousands of digits"
-    return f"{layer.naming(name)} is {value!r}; it must be {_allowed(name)}"
+    return f"{layer.naming(name)} is {value!r}; it must be {allowed(name)}"
 
 
-def _allowed(name: str) -> str:
+def allowed(name: str) -> str:
     """What a setting may be, to complete "it must be …"."""
     hint = get_type_hints(Settings)[name]
     if get_origin(hint) is Literal:
@@ -168,8 +179,8 @@ def _allowed(name: str) -> str:
         from redraft.engines import names as engine_names
 
         return "one of " + ", ".join(("auto", *engine_names()))
-    allowed: str = next(item for item in fields(Settings) if item.name == name).metadata["allowed"]
-    return {int: "a whole number, ", float: "a number, "}.get(hint, "") + allowed
+    words: str = next(item for item in fields(Settings) if item.name == name).metadata["allowed"]
+    return {int: "a whole number, ", float: "a number, "}.get(hint, "") + words
 
 
 def _from_its_folder(owner: Layer, name: str, value: Any) -> Any:

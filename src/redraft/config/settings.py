@@ -41,7 +41,8 @@ def default_home() -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a session works by. All values are valid when they come from `load_settings`."""
+    """What a session works by. All values are valid when they come from `load_settings`; a session
+    checks those that were made by hand."""
 
     model: str = _setting(
         "qwen2.5-coder-1.5b", "the target model", "a model's name or the path of a .gguf file"
