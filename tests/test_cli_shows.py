@@ -190,6 +190,10 @@ def test_corpus_is_built_shown_and_cleared(redraft: Redraft) -> None:
     assert "nothing to clear" in redraft("corpus", "clear").err
     assert "removed" in redraft("corpus", "clear", "--all").err
     assert "nothing to clear" in redraft("corpus", "clear", "--all").err
+    assert redraft("corpus", "clear", "--json").json["removed"] is False
+    redraft("corpus", "build", "--no-corpus-packages")
+    cleared = redraft("corpus", "clear", "--json").json
+    assert cleared == {"directory": found["directory"], "removed": True}
 
 
 def test_ctrl_c_during_a_corpus_build_ends_it_at_the_next_file(
@@ -272,6 +276,18 @@ def test_every_help_has_an_example(redraft: Redraft, command: tuple[str, ...]) -
     done = redraft(*command, "--help")
     assert done.code == 0
     assert f"Example: redraft {' '.join(command)}" in " ".join(done.out.split())
+
+
+@pytest.mark.parametrize("command", ["edit", "complete", "generate", "bench edits", "bench exact"])
+def test_help_lists_what_engine_policy_and_drafters_may_be(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    monkeypatch.setattr("redraft.drafters.names", lambda: ["source", "one-installed"])
+    out = redraft(*command.split(), "--help").out
+    assert "one of auto, ik, llamacpp, fake. [auto]" in out
+    assert "how much is drafted at once: none, cost or fixed:k with k = 1 … 63" in out
+    assert "different names of source, one-installed, with commas between. [source," in out
 
 
 def test_the_version_and_an_empty_command_line(redraft: Redraft) -> None:

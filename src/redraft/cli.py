@@ -18,7 +18,7 @@ from typing import Annotated
 import typer
 
 from redraft.errors import RedraftError
-from redraft.terminal.flags import Flags, with_settings
+from redraft.terminal.flags import Flags, SettingsCommand, with_settings
 from redraft.terminal.interruption import INTERRUPTED, message, promise_unchanged
 from redraft.terminal.screen import ignore_useless_width, say
 from redraft.terminal.streams import ReaderGone
@@ -90,7 +90,7 @@ def root(
         context.obj.debug = True
 
 
-@app.command(epilog="Example: redraft edit app.py -i 'Add type hints' --apply")
+@app.command(cls=SettingsCommand, epilog="Example: redraft edit app.py -i 'Add type hints' --apply")
 @with_settings
 def edit(
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files; - for stdin.")],
@@ -119,7 +119,7 @@ def edit(
     raise typer.Exit(code)
 
 
-@app.command(epilog="Example: redraft complete app.py:12:5 --single-line")
+@app.command(cls=SettingsCommand, epilog="Example: redraft complete app.py:12:5 --single-line")
 @with_settings
 def complete(
     place: Annotated[
@@ -145,7 +145,10 @@ def complete(
     raise typer.Exit(code)
 
 
-@app.command(epilog="Example: redraft generate 'an LRU cache with a time to live' --lang go")
+@app.command(
+    cls=SettingsCommand,
+    epilog="Example: redraft generate 'an LRU cache with a time to live' --lang go",
+)
 @with_settings
 def generate(
     instruction: Annotated[str, typer.Argument(metavar="TEXT", help="What to write.")],
@@ -188,7 +191,7 @@ def explain_run(
         steps.explain_run(run, directory, as_json)
 
 
-@app.command(epilog="Example: redraft doctor")
+@app.command(cls=SettingsCommand, epilog="Example: redraft doctor")
 @with_settings
 def doctor(
     measure: Annotated[
@@ -205,7 +208,7 @@ def doctor(
     raise typer.Exit(run(load_settings(flags), as_json, measure))
 
 
-@app.command(epilog="Example: redraft config --json")
+@app.command(cls=SettingsCommand, epilog="Example: redraft config --json")
 @with_settings
 def config(as_json: Json = False, *, flags: Flags) -> None:
     """Show the effective settings, and where each comes from."""
@@ -233,6 +236,7 @@ def models_pull(
         Path | None,
         typer.Option("--from", metavar="FILE", help="Take this file; download nothing."),
     ] = None,
+    as_json: Json = False,
 ) -> None:
     """Fetch weights: resumable, verified by SHA-256, several sources."""
     from redraft.config import load_settings
@@ -241,30 +245,32 @@ def models_pull(
 
     if given is not None and len(names or ()) > 1:
         raise UsageError("--from takes one model; pull them one by one")
-    pull_models(tuple(names or (load_settings().model,)), given)
+    pull_models(tuple(names or (load_settings().model,)), given, as_json)
 
 
 @models_app.command("path", epilog="Example: redraft models path qwen2.5-coder-1.5b")
 def models_path(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="A name or a path.")],
+    as_json: Json = False,
 ) -> None:
     """Print the path of a model's file."""
     from redraft.terminal.weights import show_path
 
-    show_path(name)
+    show_path(name, as_json)
 
 
 @models_app.command("verify", epilog="Example: redraft models verify qwen2.5-coder-1.5b")
 def models_verify(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="A name from the list.")],
+    as_json: Json = False,
 ) -> None:
     """Read a model's whole file and compare its SHA-256."""
     from redraft.terminal.weights import verify_model
 
-    verify_model(name)
+    verify_model(name, as_json)
 
 
-@corpus_app.command("build", epilog="Example: redraft corpus build")
+@corpus_app.command("build", cls=SettingsCommand, epilog="Example: redraft corpus build")
 @with_settings
 def corpus_build(as_json: Json = False, *, flags: Flags) -> None:
     """Bring the index up to date; files that did not change are not read again."""
@@ -286,12 +292,13 @@ def corpus_status(as_json: Json = False) -> None:
 @corpus_app.command("clear", epilog="Example: redraft corpus clear")
 def corpus_clear(
     every: Annotated[bool, typer.Option("--all", help="Those of all projects.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Remove this project's index."""
     from redraft.config import load_settings
     from redraft.terminal import corpus
 
-    corpus.clear(load_settings(), every)
+    corpus.clear(load_settings(), every, as_json)
 
 
 @app.command(

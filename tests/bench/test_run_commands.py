@@ -197,11 +197,13 @@ def test_an_engine_that_breaks_equality_is_told_loudly(
 
 @pytest.mark.parametrize("workload", ["functions", "completions"])
 def test_missing_tasks(workload: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(TasksMissing, match="--path") as failure:
+    with pytest.raises(
+        UsageError, match=rf"{workload} come from a file; name HumanEval.* by --path"
+    ):
         bench(workload)
-    assert failure.value.exit_code == 3
-    with pytest.raises(TasksMissing, match="no file"):
+    with pytest.raises(TasksMissing, match="no file") as failure:
         bench(workload, f"--path={tmp_path / 'none.jsonl'}")
+    assert failure.value.exit_code == 3
     assert bench(workload, "--skip-missing") == 0
     assert "skipped" in capsys.readouterr().err
 
@@ -260,6 +262,9 @@ def test_the_corpus_of_a_bench_leaves_out_what_tasks_are_made_from(
     found = "redraft.drafters.corpus.files.installed_python"
     monkeypatch.setattr(found, lambda project=None: (installed,))
     monkeypatch.setattr("redraft.bench.corpus.installed_python", lambda: (installed,))
+    bench("corpus", f"--output={tmp_path / 'index'}", "--json")
+    facts = orjson.loads(capsys.readouterr().out)
+    assert (facts["directory"], facts["files"]) == (str(tmp_path / "index"), 1)
     bench("corpus", f"--output={tmp_path / 'index'}")
     said = capsys.readouterr()
     assert said.out.strip() == str(tmp_path / "index")

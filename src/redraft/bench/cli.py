@@ -1,8 +1,8 @@
 """The commands of `redraft bench`: declares them; the modules beside it do what they say.
 
 A command prints a table and, as its last line on stdout, the path of the JSON. It exits with 1
-when an output differs from plain where equality is promised, and with 3 when its tasks cannot be
-had. It does not know how anything is measured.
+when an output differs from plain where equality is promised, with 2 when nobody says where its
+tasks are, and with 3 when they cannot be had. It does not know how anything is measured.
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 import typer
 
-from redraft.bench.options import ExactOptions, RunOptions, with_options
+from redraft.bench.options import AsJson, ExactOptions, RunOptions, with_options
 from redraft.bench.tasks import Workload
-from redraft.errors import Cancelled, CheckFailed, RedraftError
-from redraft.terminal.flags import Flags, with_settings
+from redraft.errors import Cancelled, CheckFailed, RedraftError, UsageError
+from redraft.terminal.flags import Flags, SettingsCommand, with_settings
 
 app = typer.Typer(
     name="bench",
@@ -35,7 +36,7 @@ class TasksMissing(RedraftError):
     exit_code: ClassVar[int] = 3
 
 
-@app.command(epilog="Example: redraft bench edits --sample 8")
+@app.command(cls=SettingsCommand, epilog="Example: redraft bench edits --sample 8")
 @with_settings
 @with_options
 def edits(options: RunOptions, flags: Flags) -> None:
@@ -43,7 +44,10 @@ def edits(options: RunOptions, flags: Flags) -> None:
     _bench("edits", options, flags)
 
 
-@app.command(epilog="Example: redraft bench functions --path HumanEval.jsonl.gz --sample 24")
+@app.command(
+    cls=SettingsCommand,
+    epilog="Example: redraft bench functions --path HumanEval.jsonl.gz --sample 24",
+)
 @with_settings
 @with_options
 def functions(options: RunOptions, flags: Flags) -> None:
@@ -51,7 +55,10 @@ def functions(options: RunOptions, flags: Flags) -> None:
     _bench("functions", options, flags)
 
 
-@app.command(epilog="Example: redraft bench completions --path SingleLine.jsonl.gz --sample 40")
+@app.command(
+    cls=SettingsCommand,
+    epilog="Example: redraft bench completions --path SingleLine.jsonl.gz --sample 40",
+)
 @with_settings
 @with_options
 def completions(options: RunOptions, flags: Flags) -> None:
@@ -59,7 +66,9 @@ def completions(options: RunOptions, flags: Flags) -> None:
     _bench("completions", options, flags)
 
 
-@app.command(epilog="Example: redraft bench exact --functions HumanEval.jsonl.gz")
+@app.command(
+    cls=SettingsCommand, epilog="Example: redraft bench exact --functions HumanEval.jsonl.gz"
+)
 @with_settings
 @with_options
 def exact(options: ExactOptions, flags: Flags) -> None:
@@ -84,12 +93,15 @@ def exact(options: ExactOptions, flags: Flags) -> None:
     _show(outcome.path, outcome.document, options.as_json)
 
 
-@app.command(epilog="Example: redraft bench edits --corpus $(redraft bench corpus)")
+@app.command(
+    cls=SettingsCommand, epilog="Example: redraft bench edits --corpus $(redraft bench corpus)"
+)
 @with_settings
 def corpus(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="DIR", help="Where it goes.")
     ] = None,
+    as_json: AsJson = False,
     *,
     flags: Flags,
 ) -> None:
@@ -98,6 +110,7 @@ def corpus(
     from redraft.bench.watch import watching
     from redraft.config import load_settings
     from redraft.loading import load_tokenizer
+    from redraft.terminal.screen import say, write_json
 
     settings = load_settings(flags)
     with watching() as watch:
@@ -105,7 +118,10 @@ def corpus(
         folder = output or default_folder(tokenizer)
         watch.stage("indexing the standard library and installed packages")
         facts = build_bench_corpus(folder, tokenizer, settings.corpus_tokens)
-    print(f"{facts.files:,} files, {facts.tokens:,} tokens, {facts.sha256}", file=sys.stderr)
+    if as_json:
+        write_json({"directory": folder, **asdict(facts)})
+        return
+    say(f"{facts.files:,} files, {facts.tokens:,} tokens, {facts.sha256}")
     print(folder)
 
 
@@ -131,7 +147,7 @@ def _bench(workload: Workload, options: RunOptions, flags: Flags) -> None:
     from redraft.bench.run import BenchPlan, run_bench
     from redraft.bench.tasks import load_tasks, select
     from redraft.bench.watch import watching
-    from redraft.bench.workloads import WorkloadMissing, tasks_sha256
+    from redraft.bench.workloads import FileNotNamed, WorkloadMissing, tasks_sha256
     from redraft.config import load_settings
 
     settings = load_settings(flags)
@@ -141,6 +157,8 @@ def _bench(workload: Workload, options: RunOptions, flags: Flags) -> None:
         if options.skip_missing:
             print(f"{workload} skipped: {error}", file=sys.stderr)
             raise typer.Exit(0) from None
+        if isinstance(error, FileNotNamed):
+            raise UsageError(str(error)) from None
         raise TasksMissing(str(error)) from None
     selection = options.selection(settings.seed)
     chosen = select(tasks, selection)

@@ -24,9 +24,7 @@ OutputFolder: TypeAlias = Annotated[
 Fresh: TypeAlias = Annotated[
     bool, typer.Option("--fresh/--resume", help="Start over, or go on where it stopped.")
 ]
-AsJson: TypeAlias = Annotated[
-    bool, typer.Option("--json", help="The JSON on one line instead of the table.")
-]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="JSON on one line instead.")]
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,7 +50,8 @@ def ask(session: Session, request: Request) -> Run:
 def load_tasks(workload: Workload, paths: Sequence[Path]) -> tuple[BenchTask, ...]:
     """All tasks of a workload, in its own order.
 
-    Raises WorkloadMissing when its data cannot be had here, InputError when they are damaged, and
+    Raises WorkloadMissing when its data cannot be had here, FileNotNamed when it is the caller who
+    has to say where they are, InputError when they are damaged, and
     UsageError for files that the workload does not take.
     """
     if workload == "edits":
@@ -60,7 +61,7 @@ def load_tasks(workload: Workload, paths: Sequence[Path]) -> tuple[BenchTask, ..
         return tuple(map(_edit, workloads.edit_tasks(sources)))
     if not paths:
         file = "HumanEval.jsonl.gz" if workload == "functions" else "HumanEval-…Infilling.jsonl.gz"
-        raise workloads.WorkloadMissing(f"{workload} come from a file; name {file} by --path")
+        raise workloads.FileNotNamed(f"{workload} come from a file; name {file} by --path")
     if workload == "completions":
         return tuple(map(_completion, workloads.completion_tasks(paths)))
     if len(paths) > 1:

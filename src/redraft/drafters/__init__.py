@@ -12,9 +12,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 from redraft.errors import DrafterFailed, UsageError
-from redraft.protocols import Drafter, Engine, Tokenizer
+
+if TYPE_CHECKING:  # the names of drafters are asked for without any numbers
+    from redraft.protocols import Drafter, Engine, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class Resources:
     """Engine with the small model's weights, for the `model` drafter."""
 
 
-Factory = Callable[[Resources], Drafter]
+Factory: TypeAlias = "Callable[[Resources], Drafter]"
 
 BUILT_IN = {
     "source": "redraft.drafters.source:SourceDrafter.build",

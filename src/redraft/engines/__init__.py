@@ -15,10 +15,13 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, entry_points, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from redraft.errors import EngineUnavailable
-from redraft.invariance import Invariance
-from redraft.protocols import Engine, Tokenizer
+
+if TYPE_CHECKING:  # the names of engines are asked for without any numbers
+    from redraft.invariance import Invariance
+    from redraft.protocols import Engine, Tokenizer
 
 
 @dataclass(frozen=True, slots=True)

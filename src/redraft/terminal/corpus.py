@@ -112,17 +112,18 @@ def status(settings: Settings, as_json: bool) -> None:
     data_console().print(table)
 
 
-def clear(settings: Settings, every: bool) -> None:
+def clear(settings: Settings, every: bool, as_json: bool) -> None:
     """Remove the indexes of this project, or of every project. Raises InputError."""
     directory = settings.corpus_directory.parent if every else settings.corpus_directory
-    if not directory.is_dir():
-        say("there is nothing to clear")
-        return
-    try:
-        shutil.rmtree(directory)
-    except OSError as error:
-        raise InputError(f"{directory} cannot be removed: {error.strerror}") from None
-    say(f"{directory}: removed")
+    is_there = directory.is_dir()
+    if is_there:
+        try:
+            shutil.rmtree(directory)
+        except OSError as error:
+            raise InputError(f"{directory} cannot be removed: {error.strerror}") from None
+    say(f"{directory}: removed" if is_there else "there is nothing to clear")
+    if as_json:
+        write_json({"directory": directory, "removed": is_there})
 
 
 def update_in_background(settings: Settings) -> None:

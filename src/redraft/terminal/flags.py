@@ -12,9 +12,12 @@ from functools import wraps
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
-from redraft.config.settings import NAMES, Settings
+from redraft.config import NAMES, Settings, allowed
 
+LISTED = ("engine", "policy", "drafters", "numerics")
+"""Settings whose possible values a help lists."""
 Flags = Mapping[str, object]
 """Settings by name as the user gave them; None where a flag was not given."""
 
@@ -24,6 +27,19 @@ RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {
     "keep_runs",
 }
 """Accepted everywhere, shown by `redraft config` only."""
+
+
+class SettingsCommand(TyperCommand):
+    """A command whose help lists what a setting may be; drafters and engines are looked for among
+    the installed packages only when the help is shown."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help with the values in it; typer does not export the types of its arguments."""
+        for parameter in self.params:
+            if isinstance(parameter, TyperOption) and parameter.name in LISTED:
+                meaning, mark, default = (parameter.help or "").rpartition(". ")
+                parameter.help = f"{meaning}: {allowed(parameter.name)}{mark}{default}"
+        super().format_help(ctx, formatter)
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:

@@ -47,33 +47,47 @@ def list_models(as_json: bool) -> None:
     data_console().print(table)
 
 
-def pull_models(names: tuple[str, ...], given: Path | None) -> None:
-    """Fetch the models that are not here yet and print their paths. Raises ModelError."""
+def pull_models(names: tuple[str, ...], given: Path | None, as_json: bool) -> None:
+    """Fetch the models that are not here yet and print their paths, or an object for each. Raises
+    ModelError."""
     from redraft.models import pull
 
     for name in names:
         with _reporting() as report:
             path = pull(name, given, report)
-        write_data(f"{path}\n")
+        _write_path(name, path, as_json)
 
 
-def verify_model(name: str) -> None:
+def verify_model(name: str, as_json: bool) -> None:
     """Read the whole file again. Raises ModelMissing or ModelDamaged."""
     from redraft.models import verify
 
     with _reporting() as report:
         path = verify(name, report)
     say(f"{name}: SHA-256 is right")
-    write_data(f"{path}\n")
+    _write_path(name, path, as_json)
 
 
-def show_path(name: str) -> None:
+def show_path(name: str, as_json: bool) -> None:
     """Print where a model's file is. Raises ModelMissing when it is not here."""
     from redraft.models import find
 
     with _reporting() as report:
         path = find(name, report)
-    write_data(f"{path}\n")
+    _write_path(name, path, as_json)
+
+
+def _write_path(name: str, path: Path, as_json: bool) -> None:
+    """The path on a line, or what is known of the file: `sha256` is None where it was not compared
+    with the catalogue's."""
+    if not as_json:
+        write_data(f"{path}\n")
+        return
+    from redraft.models import CATALOGUE, is_marked
+
+    known = [model.sha256 for model in CATALOGUE if is_marked(path, model.sha256)]
+    size = path.stat().st_size
+    write_json({"model": name, "path": path, "bytes": size, "sha256": known[0] if known else None})
 
 
 def _state(model: CatalogueModel) -> ModelState:

@@ -4,7 +4,7 @@ Knows where tasks come from and when an edit counts as carried out; does not kno
 sessions or clocks.
 """
 
-from redraft.bench.workloads.availability import WorkloadMissing
+from redraft.bench.workloads.availability import FileNotNamed, WorkloadMissing
 from redraft.bench.workloads.completions import CompletionTask, completion_tasks
 from redraft.bench.workloads.edits import EditTask, edit_tasks
 from redraft.bench.workloads.functions import FunctionTask, function_tasks
@@ -15,6 +15,7 @@ __all__ = [
     "EDIT_PACKAGE",
     "CompletionTask",
     "EditTask",
+    "FileNotNamed",
     "FunctionTask",
     "PackagePin",
     "Task",

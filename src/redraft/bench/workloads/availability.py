@@ -1,4 +1,4 @@
-"""The one error that a bench answers by skipping. Knows nothing else."""
+"""The errors that a bench answers by skipping. Knows nothing else."""
 
 from __future__ import annotations
 
@@ -7,3 +7,7 @@ from redraft.errors import InputError
 
 class WorkloadMissing(InputError):
     """The data of a workload cannot be had here; the message says why. A bench skips it."""
+
+
+class FileNotNamed(WorkloadMissing):
+    """The data are in a file, and nobody said in which."""
