@@ -1,5 +1,6 @@
 # make demo   set up, fetch the default weights, edit a real file
 # make test   set up, fetch all weights, run every test
+# make fuzz   give the readers of weights and settings random input for a while
 # make check  format, lint, types, imports, tests without weights, sizes, generated docs
 
 PYTHON ?= python3
@@ -8,7 +9,7 @@ RUN := .venv/.installed
 DEV := .venv/.installed-dev
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: demo test test-fast test-llamacpp check format docs clean
+.PHONY: demo test test-fast fuzz test-llamacpp check format docs clean
 .DEFAULT_GOAL := help
 .PHONY: help
 help:
@@ -41,10 +42,15 @@ demo: $(RUN)
 
 test: $(DEV)
 	@$(BIN)/redraft models pull qwen2.5-coder-1.5b qwen2.5-coder-0.5b
-	$(BIN)/pytest -m "not llamacpp"
+	$(BIN)/pytest -m "not llamacpp" --hypothesis-profile=thorough
 
 test-fast: $(DEV)
 	$(BIN)/pytest
+
+SECONDS := 60
+
+fuzz: $(DEV)
+	REDRAFT_FUZZ_SECONDS=$(SECONDS) $(BIN)/pytest -m fuzz -rP
 
 test-llamacpp: $(DEV)
 	@echo "building the llamacpp engine; this takes some minutes"

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from amount import FAST_EXAMPLES, THOROUGH_EXAMPLES
 from availability import ON_CI, small_disk_at, unavailable
 from memory_weights import open_memory
 from redraft.engines import Opened, Opening, open_engine
@@ -20,9 +21,10 @@ if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # test would inherit that; a handler of ours is not inherited
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("ci", derandomize=True, max_examples=100, deadline=None, print_blob=True)
-settings.register_profile("dev", max_examples=50, deadline=None)
-settings.load_profile("ci" if ON_CI else "dev")
+settings.register_profile("fast", max_examples=FAST_EXAMPLES, deadline=None)
+settings.register_profile("thorough", max_examples=THOROUGH_EXAMPLES, deadline=None)
+settings.register_profile("ci", settings.get_profile("thorough"), derandomize=True, print_blob=True)
+settings.load_profile("ci" if ON_CI else "fast")
 
 SMALL, LARGE = "qwen2.5-coder-0.5b", "qwen2.5-coder-1.5b"
 WEIGHTLESS = ("fake", "memory")

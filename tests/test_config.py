@@ -8,18 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as some
 
+from amount import fuzzing
 from redraft.config import NAMES, Settings, explain, layers, load_settings
 from redraft.cores import available_cores
 from redraft.errors import InputError, RedraftError, UsageError
-
-FUZZ = settings(
-    max_examples=int(os.environ.get("REDRAFT_FUZZ_EXAMPLES", "60")),
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-    deadline=None,
-)
 
 
 @pytest.fixture(autouse=True)
@@ -298,7 +293,7 @@ some_value = some.recursive(
 )
 
 
-@FUZZ
+@fuzzing(120)
 @given(content=some.binary(max_size=200))
 @example(content=b"\xef\xbb\xbfseed = 1")
 def test_any_bytes_as_a_file(tmp_path: Path, content: bytes) -> None:
@@ -306,7 +301,7 @@ def test_any_bytes_as_a_file(tmp_path: Path, content: bytes) -> None:
     loads_or_refuses(tmp_path)
 
 
-@FUZZ
+@fuzzing(120)
 @given(
     lines=some.lists(
         some.tuples(
@@ -326,13 +321,13 @@ def test_anything_like_toml_as_a_file(tmp_path: Path, lines: list[tuple[str, str
     loads_or_refuses(tmp_path)
 
 
-@FUZZ
+@fuzzing(120)
 @given(overrides=some.dictionaries(some_name, some_value, max_size=4))
 def test_anything_as_flags(tmp_path: Path, overrides: dict[str, object]) -> None:
     loads_or_refuses(tmp_path, overrides)
 
 
-@FUZZ
+@fuzzing(120)
 @given(
     variables=some.dictionaries(
         some.sampled_from(NAMES).map(str.upper)

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from amount import examples
 from availability import small_disk_at
 from redraft.errors import InputError
 from redraft.files import TextForm, parse, read, render, write_atomically
@@ -53,7 +54,7 @@ def test_unchanged_text_gives_the_same_bytes(text: str, encoding: str) -> None:
         assert source.form.mark == MARKS[encoding]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=examples(300))
 @given(
     data=st.binary(max_size=200).map(lambda data: data.replace(b"\0", b"\n")),
     cookie=st.sampled_from(["", "latin-1", "cp1252", "shift_jis", "utf-7", "utf-16", "rot13", "?"]),

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from amount import fuzzing
 from gguf_writer import (
     ARRAY,
     INT32,
@@ -368,14 +369,7 @@ def mutations(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-FUZZING = settings(
-    max_examples=int(os.environ.get("REDRAFT_FUZZ_EXAMPLES", "150")),
-    deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-
-
-@FUZZING
+@fuzzing(300)
 @given(content=mutations())
 def test_only_model_errors_come_out(model: Path, content: bytes) -> None:
     model.write_bytes(content)
@@ -389,7 +383,7 @@ def test_only_model_errors_come_out(model: Path, content: bytes) -> None:
         assert all(0 <= token < metadata.vocabulary_size for token in metadata.end_tokens)
 
 
-@FUZZING
+@fuzzing(300)
 @given(content=st.binary(max_size=300))
 def test_only_model_errors_come_out_of_random_headers(model: Path, content: bytes) -> None:
     model.write_bytes(b"GGUF\x03\0\0\0" + content)

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 
+from amount import examples
 from redraft import runs
 from redraft.errors import InputError
 from redraft.runs import RunHeader, RunOutcome, RunWriter
@@ -62,7 +63,7 @@ def test_a_run_that_goes_on_or_was_killed_can_be_read(tmp_path: Path) -> None:
 
 
 @given(cut=some.integers(min_value=0))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_beginning_of_a_record_reads_or_is_refused_in_one_line(
     tmp_path: Path, cut: int
 ) -> None:
@@ -86,7 +87,7 @@ def test_any_beginning_of_a_record_reads_or_is_refused_in_one_line(
     junk=some.binary(min_size=1, max_size=9),
     whole=some.booleans(),
 )
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(200), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_damage_is_an_input_error_of_one_line(
     tmp_path: Path, place: int, junk: bytes, whole: bool
 ) -> None:
@@ -105,7 +106,7 @@ def test_damage_is_an_input_error_of_one_line(
 
 
 @given(value=some.recursive(some.none() | some.integers() | some.text(), some.lists, max_leaves=5))
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_value_of_the_wrong_kind_is_an_input_error(tmp_path: Path, value: object) -> None:
     path = tmp_path / "odd.jsonl"
     path.write_bytes(json.dumps({"version": 1, "settings": value}).encode() + b"\n")

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amount import examples
 from gguf_writer import TEMPLATE, TOKENS, sample_values, write_sample
 from redraft.errors import ModelUnsupported
 from redraft.models import (
@@ -91,7 +92,7 @@ def test_markers_that_a_user_wrote_stay_plain(metadata: Metadata) -> None:
     assert Characters().decode(tokens) == f"user\n{evil}\nassistant\n"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(contents=st.lists(st.text(max_size=30), min_size=1, max_size=4))
 def test_any_text_comes_through(metadata: Metadata, contents: list[str]) -> None:
     messages = [Message("user", content) for content in contents]

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from amount import examples
 from redraft import drafters
 from redraft.drafters import Resources
 from redraft.drafters.corpus.build import build_index
@@ -25,7 +26,7 @@ pieces = st.sampled_from(["def ", "add(a, b)", "return a", " + b", "\n    ", "\n
 texts = st.lists(pieces, max_size=12).map("".join)
 every = pytest.mark.parametrize("name", drafters.names())
 some = settings(
-    max_examples=25,
+    max_examples=examples(60),
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )

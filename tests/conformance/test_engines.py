@@ -16,6 +16,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
+from amount import examples
 from conftest import WEIGHTLESS
 from redraft.engines import Opened
 from redraft.errors import BadToken, ContextFull, RedraftError, SequenceClosed
@@ -311,7 +312,7 @@ def test_interleaved_sequences_equal_each_alone(engine: Engine, engine_name: str
     """Evaluated in turns, forked, truncated, and (with 4 for 3 contexts) saved and restored."""
 
     @settings(
-        max_examples=60 if engine_name in WEIGHTLESS else 4,
+        max_examples=examples(60) if engine_name in WEIGHTLESS else 4,
         derandomize=True,
         database=None,
         deadline=None,

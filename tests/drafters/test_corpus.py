@@ -14,6 +14,7 @@ from filelock import FileLock
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from amount import examples
 from redraft.drafters import Resources
 from redraft.drafters.corpus import CorpusDrafter
 from redraft.drafters.corpus.build import Budget, BuildReport, build_index, start_in_background
@@ -113,7 +114,7 @@ def test_any_size_of_vocabulary_is_sorted(vocab_size: int) -> None:
 
 
 @given(files=streams, context=st.lists(st.integers(0, VOCAB - 1), max_size=30))
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 def test_evidence_is_what_a_naive_search_finds(
     tmp_path_factory: pytest.TempPathFactory, files: list[list[int]], context: list[int]
 ) -> None:
@@ -175,7 +176,7 @@ def test_another_vocabulary_is_another_index(tmp_path: Path) -> None:
 
 
 @given(cut=st.integers(0, 10_000))
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 def test_a_truncated_index_is_ignored(tmp_path_factory: pytest.TempPathFactory, cut: int) -> None:
     folder = tmp_path_factory.mktemp("index")
     made(folder, [[1, 2, 3, 4] * 20])
@@ -190,7 +191,7 @@ def test_a_truncated_index_is_ignored(tmp_path_factory: pytest.TempPathFactory, 
     damage=st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1),
     contexts=st.lists(st.lists(st.integers(0, VOCAB - 1), max_size=8), max_size=8),
 )
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 def test_a_damaged_index_never_fails_nor_gives_a_token_outside_the_vocabulary(
     tmp_path_factory: pytest.TempPathFactory,
     damage: list[tuple[float, int]],
