@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from amount import thorough
 from redraft.errors import UsageError
 from redraft.protocols import Logits
 from redraft.sampling import make_sampler
@@ -98,7 +99,13 @@ def test_alternatives_are_the_best_in_order(row: Logits, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("temperature", "settings"),
-    [(1.0, {}), (0.5, {}), (2.0, {}), (1.0, {"top_k": 3}), (0.7, {"top_p": 0.8, "min_p": 0.1})],
+    [
+        (1.0, {}),
+        pytest.param(0.5, {}, marks=thorough),
+        pytest.param(2.0, {}, marks=thorough),
+        pytest.param(1.0, {"top_k": 3}, marks=thorough),
+        (0.7, {"top_p": 0.8, "min_p": 0.1}),
+    ],
 )
 def test_drawn_as_often_as_the_distribution_says(
     temperature: float, settings: dict[str, Any]

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from amount import thorough
 from redraft.bench.workloads import EDIT_PACKAGE, PackagePin, WorkloadMissing, package_sources
 from redraft.bench.workloads.package import bench_cache
 
@@ -77,6 +78,7 @@ def test_a_package_is_fetched_once_verified_and_read(index: Path, tmp_path: Path
     assert dict(package_sources(pin_of(content), cache)) == SOURCES
 
 
+@thorough
 def test_a_damaged_copy_in_the_cache_is_fetched_again(index: Path, tmp_path: Path) -> None:
     content = archive_of(FILES)
     (index / "sampler-1.0.tar.gz").write_bytes(content)
@@ -87,6 +89,7 @@ def test_a_damaged_copy_in_the_cache_is_fetched_again(index: Path, tmp_path: Pat
     assert (cache / "sampler-1.0.tar.gz").read_bytes() == content
 
 
+@thorough
 def test_other_bytes_than_the_pinned_are_refused(index: Path, tmp_path: Path) -> None:
     (index / "sampler-1.0.tar.gz").write_bytes(archive_of(FILES | {"sampler-1.0/extra": "x"}))
     cache = tmp_path / "cache"
