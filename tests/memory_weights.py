@@ -11,9 +11,9 @@ import time
 
 from redraft.engines import Opened, Opening
 from redraft.engines.fake import FakeEngine, FakeSequence, FakeTokenizer
-from redraft.engines.native import LARGEST_FORWARD, NativeEngine
+from redraft.engines.library import opened
+from redraft.engines.native import LARGEST_FORWARD
 from redraft.engines.validation import Ids
-from redraft.engines.vocabulary import NativeTokenizer
 from redraft.engines.watch import AbortFlag
 from redraft.protocols import MAX_ROWS, Logits
 
@@ -107,8 +107,4 @@ class MemoryWeights:
 
 def open_memory(opening: Opening) -> Opened:
     """An engine over weights in memory."""
-    weights = MemoryWeights(opening.context_length)
-    engine = NativeEngine(
-        weights, opening.context_length, opening.live_sequences, opening.invariance
-    )
-    return Opened(engine, NativeTokenizer(engine))
+    return opened(MemoryWeights(opening.context_length), opening)

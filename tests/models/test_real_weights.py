@@ -11,7 +11,8 @@ import jinja2
 import pytest
 
 from conftest import weights
-from redraft.engines.ik import IkEngine, IkTokenizer
+from redraft.engines import Opening
+from redraft.engines.ik import open_ik
 from redraft.errors import ModelDamaged
 from redraft.models import (
     CATALOGUE,
@@ -27,6 +28,7 @@ from redraft.models import (
     render_chat,
     require_supported,
 )
+from redraft.protocols import Tokenizer
 
 pytestmark = pytest.mark.models
 SMALL = "qwen2.5-coder-0.5b"
@@ -40,10 +42,10 @@ def metadata() -> Metadata:
 
 
 @pytest.fixture(scope="module")
-def tokenizer() -> Iterator[IkTokenizer]:
-    engine = IkEngine(weights(SMALL), context_length=512)
-    yield IkTokenizer(engine)
-    engine.close()
+def tokenizer() -> Iterator[Tokenizer]:
+    opened = open_ik(Opening(weights(SMALL), context_length=512))
+    yield opened.tokenizer
+    opened.engine.close()
 
 
 @pytest.mark.parametrize("model", CATALOGUE, ids=lambda model: model.id)
@@ -79,7 +81,7 @@ def test_a_file_that_was_cut_off_is_refused(tmp_path: Path) -> None:
         read_metadata(path)
 
 
-def test_prompts_are_those_of_the_template(metadata: Metadata, tokenizer: IkTokenizer) -> None:
+def test_prompts_are_those_of_the_template(metadata: Metadata, tokenizer: Tokenizer) -> None:
     conversation = [
         Message("system", "You edit code."),
         Message("user", "\n\ndef f(x):\r\n\treturn x  # naïve 日本\n\n"),
@@ -98,7 +100,7 @@ def test_prompts_are_those_of_the_template(metadata: Metadata, tokenizer: IkToke
     assert encode_segments(tokenizer, segments) == tokenizer.encode(expected, special=True)
 
 
-def test_markers_in_a_users_text_are_text(metadata: Metadata, tokenizer: IkTokenizer) -> None:
+def test_markers_in_a_users_text_are_text(metadata: Metadata, tokenizer: Tokenizer) -> None:
     tokens = encode_segments(tokenizer, render_chat(metadata, [Message("user", EVIL)]))
     innocent = encode_segments(tokenizer, render_chat(metadata, [Message("user", "a")]))
     markers = [token for token in tokens if token >= 151643]
@@ -106,7 +108,7 @@ def test_markers_in_a_users_text_are_text(metadata: Metadata, tokenizer: IkToken
     assert EVIL in tokenizer.decode(tokens)
 
 
-def test_no_text_becomes_a_special_token(metadata: Metadata, tokenizer: IkTokenizer) -> None:
+def test_no_text_becomes_a_special_token(metadata: Metadata, tokenizer: Tokenizer) -> None:
     specials = metadata.specials
     assert {"<tool_call>", "</tool_call>", "<|file_sep|>", "<|im_end|>"} <= set(specials)
     ids = {special: tokenizer.encode(special, special=True) for special in specials}
@@ -119,7 +121,7 @@ def test_no_text_becomes_a_special_token(metadata: Metadata, tokenizer: IkTokeni
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_marker_in_a_text_is_cut_as_any_text(tokenizer: IkTokenizer, form: str) -> None:
+def test_a_marker_in_a_text_is_cut_as_any_text(tokenizer: Tokenizer, form: str) -> None:
     """A word of the same form that is no marker has the same ids but for one."""
     text = form.replace("{}", "<tool_call>")
     other = form.replace("{}", "<tool_load>")
@@ -129,7 +131,7 @@ def test_a_marker_in_a_text_is_cut_as_any_text(tokenizer: IkTokenizer, form: str
 
 
 def test_fill_in_the_middle_tokens_are_the_vocabularys(
-    metadata: Metadata, tokenizer: IkTokenizer
+    metadata: Metadata, tokenizer: Tokenizer
 ) -> None:
     prompt = fill_in_middle(metadata, tokenizer.encode("def f("), tokenizer.encode("): pass"))
     text = "<|fim_prefix|>def f(<|fim_suffix|>): pass<|fim_middle|>"

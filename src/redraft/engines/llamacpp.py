@@ -9,7 +9,6 @@ tokens. It does not know sampling or drafting.
 from __future__ import annotations
 
 import ctypes
-import os
 from collections.abc import Callable
 from functools import cache
 from importlib import import_module
@@ -17,21 +16,16 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from types import ModuleType
 
-import numpy as np
-
 from redraft.engines import Opened, Opening
-from redraft.engines.batch import BatchBuffers
 from redraft.engines.buffers import filled_bytes, filled_tokens
+from redraft.engines.library import LibraryWeights, load_model, opened, vocabulary_of
 from redraft.engines.messages import LibraryMessages
-from redraft.engines.native import LARGEST_FORWARD, NativeEngine
+from redraft.engines.native import LARGEST_FORWARD
 from redraft.engines.progress import LoadProgress
 from redraft.engines.spinning import sleep_at_barriers
-from redraft.engines.validation import Ids
-from redraft.engines.vocabulary import NativeTokenizer
 from redraft.engines.watch import AbortFlag
-from redraft.errors import EngineUnavailable, ModelDamaged
-from redraft.invariance import Invariance
-from redraft.protocols import MAX_ROWS, Logits, Tokenizer
+from redraft.errors import EngineUnavailable
+from redraft.protocols import MAX_ROWS, Tokenizer
 
 SUPPORTED_VERSION = "0.3.36"
 INSTALL_HINT = "install it with: pip install 'redraft[llamacpp]' (it compiles for some minutes)"
@@ -64,7 +58,7 @@ def load() -> ModuleType:
     return library
 
 
-class LlamaCppWeights:
+class LlamaCppWeights(LibraryWeights):
     """A weights file loaded by the library; see `redraft.engines.native.NativeWeights`."""
 
     def __init__(
@@ -74,32 +68,16 @@ class LlamaCppWeights:
         progress: Callable[[float], None] | None = None,
         vocabulary_only: bool = False,
     ) -> None:
-        self._library = load()
-        self._threads = threads
-        self._model = self._load(path, progress, vocabulary_only)
-        self._vocabulary = self._library.llama_model_get_vocab(self._model)
-        self.vocab_size = int(self._library.llama_vocab_n_tokens(self._vocabulary))
-        self._buffers = BatchBuffers(LARGEST_FORWARD)
-        self._batch = self._library.llama_batch()
-        self._buffers.attach(self._batch)
-
-    def _load(
-        self, path: Path, progress: Callable[[float], None] | None, vocabulary_only: bool
-    ) -> int:
+        library = load()
         loading = LoadProgress(progress)
-        params = self._library.llama_model_default_params()
+        params = library.llama_model_default_params()
         params.vocab_only = vocabulary_only
-        params.progress_callback = ctypes.cast(
-            loading.callback, self._library.llama_progress_callback
-        )
-        MESSAGES.clear()
-        model = self._library.llama_model_load_from_file(os.fsencode(path), params)
-        loading.raise_error()
-        if not model:
-            raise ModelDamaged(
-                f"{path} cannot be loaded by the llamacpp engine: {MESSAGES.reason()}"
-            )
-        return int(model)
+        params.progress_callback = ctypes.cast(loading.callback, library.llama_progress_callback)
+        model = load_model(library, path, params, loading, MESSAGES)
+        self._vocabulary = library.llama_model_get_vocab(model)
+        vocab_size = library.llama_vocab_n_tokens(self._vocabulary)
+        super().__init__(library, model, vocab_size, library.llama_batch())
+        self._threads = threads
 
     def open_context(self, context_length: int, flag: AbortFlag) -> int:
         """See `NativeWeights`."""
@@ -114,21 +92,6 @@ class LlamaCppWeights:
             callback = self._library.ggml_abort_callback(flag.function)
             self._library.llama_set_abort_callback(context, callback, flag.data)
         return context
-
-    def close_context(self, context: int) -> None:
-        """See `NativeWeights`."""
-        self._library.llama_free(context)
-
-    def forward(self, context: int, ids: Ids, start: int, outputs: int) -> int:
-        """See `NativeWeights`."""
-        self._buffers.fill(ids, start, outputs)
-        self._batch.n_tokens = len(ids)
-        return int(self._library.llama_decode(context, self._batch))
-
-    def logits(self, context: int, rows: int) -> Logits:
-        """See `NativeWeights`."""
-        pointer = self._library.llama_get_logits(context)
-        return np.ctypeslib.as_array(pointer, shape=(rows, self.vocab_size)).copy()
 
     def forget_from(self, context: int, position: int) -> bool:
         """See `NativeWeights`."""
@@ -183,44 +146,11 @@ class LlamaCppWeights:
         self._library.llama_model_free(self._model)
 
 
-class LlamaCppEngine(NativeEngine):
-    """Weights loaded once by llama.cpp.
-
-    Raises EngineUnavailable or ModelDamaged. `progress` gets the loaded share (0 … 1).
-    `invariance` is measured at first use unless a value from before is given.
-    """
-
-    def __init__(
-        self,
-        path: Path,
-        context_length: int = 8192,
-        threads: int = 2,
-        live_sequences: int = 4,
-        invariance: Invariance | None = None,
-        progress: Callable[[float], None] | None = None,
-    ) -> None:
-        weights = LlamaCppWeights(path, threads, progress)
-        super().__init__(weights, context_length, live_sequences, invariance)
-
-
-class LlamaCppTokenizer(NativeTokenizer):
-    """Text and token ids by the vocabulary of a `LlamaCppEngine`."""
-
-
 def open_llamacpp(opening: Opening) -> Opened:
-    """The registry's factory."""
-    engine = LlamaCppEngine(
-        opening.path,
-        opening.context_length,
-        opening.threads,
-        opening.live_sequences,
-        opening.invariance,
-        opening.progress,
-    )
-    return Opened(engine, LlamaCppTokenizer(engine))
+    """The registry's factory. Raises EngineUnavailable or ModelDamaged."""
+    return opened(LlamaCppWeights(opening.path, opening.threads, opening.progress), opening)
 
 
 def open_llamacpp_tokenizer(path: Path) -> Tokenizer:
     """The vocabulary alone, without the weights."""
-    weights = LlamaCppWeights(path, threads=1, vocabulary_only=True)
-    return LlamaCppTokenizer(NativeEngine(weights, 0, 1, None))
+    return vocabulary_of(LlamaCppWeights(path, threads=1, vocabulary_only=True))
