@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import re
@@ -162,6 +163,35 @@ def test_a_file_that_changed_meanwhile_is_left_alone(
     assert (done.code, file.read_text()) == (2, "mine")
     assert "changed meanwhile" in done.err
     assert "+def lookup(a):" in done.out  # the edit itself is not lost
+
+
+def test_of_two_that_edit_one_file_the_later_leaves_it_alone(
+    redraft: Redraft, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = os.open(".", os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)  # as a second redraft that is about to write
+
+    def meanwhile(seconds: float) -> None:
+        file.write_text("theirs")
+        fcntl.flock(other, fcntl.LOCK_UN)
+
+    monkeypatch.setattr(outputs, "sleep", meanwhile)
+    done = redraft("edit", "a.py", *ASK, "--apply", answer=RENAMED + FENCE)
+    os.close(other)
+    assert (done.code, file.read_text()) == (2, "theirs")
+    assert "redraft: a.py was changed meanwhile, so nothing was written; run it again" in done.err
+
+
+def test_whoever_stays_alone_in_a_folder_is_not_waited_for(
+    redraft: Redraft, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(outputs, "sleep", waited.append)
+    other = os.open(".", os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    done = redraft("edit", "a.py", *ASK, "--apply", answer=RENAMED + FENCE)
+    os.close(other)
+    assert (done.code, file.read_text(), len(waited)) == (0, RENAMED, outputs.LOOKS)
 
 
 def test_an_output_that_changed_meanwhile_is_left_alone(

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from redraft.config import default_home
 from redraft.errors import (
     Cancelled,
     DownloadFailed,
@@ -190,6 +191,21 @@ def test_a_home_folder_of_nobody_is_no_place_for_weights(monkeypatch: pytest.Mon
     monkeypatch.setenv("REDRAFT_HOME", "~nosuchuser")
     with pytest.raises(UsageError, match="REDRAFT_HOME=~nosuchuser names no user's home folder"):
         models_folder()
+
+
+def test_a_home_of_another_user_is_refused_by_every_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(path: Path) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "stat", refuse)
+    for ask in (models_folder, lambda: find("tiny"), default_home):
+        with pytest.raises(UsageError) as caught:
+            ask()
+        assert line(caught) == (
+            f"{tmp_path}/home may not be looked into; set REDRAFT_HOME to a folder of your own"
+        )
 
 
 @pytest.mark.parametrize(("name", "words"), [("", "''; there are"), ("tini", "'tiny'? There are")])

@@ -70,13 +70,21 @@ def models_folder() -> Path:
     if not home.isprintable():
         raise UsageError(f"REDRAFT_HOME={home!a} is no readable path; set it to another folder")
     try:
-        if home:
-            return Path(home).expanduser() / "models"
         cache = os.environ.get("XDG_CACHE_HOME")
-        return (Path(cache) if cache else Path.home() / ".cache") / "redraft" / "models"
+        own = Path(cache) if cache and not home else Path(home or "~/.cache").expanduser()
     except RuntimeError:
         problem = f"REDRAFT_HOME={home} names no user's home folder" if home else _HOMELESS
         raise UsageError(f"{problem}; set REDRAFT_HOME to a folder by its full path") from None
+    folder = own / "models" if home else own / "redraft" / "models"
+    try:
+        (folder / "any").stat()
+    except PermissionError:
+        raise UsageError(
+            f"{folder.parent} may not be looked into; set REDRAFT_HOME to a folder of your own"
+        ) from None
+    except OSError:
+        pass  # it is not there yet, or no folder, which is told when it is used
+    return folder
 
 
 def entry(name: str) -> CatalogueModel:

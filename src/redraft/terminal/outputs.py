@@ -5,15 +5,21 @@ It does not know what is written.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import sleep
 
 from redraft import files
 from redraft.errors import InputError, UsageError
 from redraft.terminal.interruption import writing
+
+LOOKS, BETWEEN_LOOKS = 100, 0.02
+"""How often, and after how many seconds, it is tried to be alone in a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,9 +79,41 @@ def _is_folder(path: Path) -> bool:
         return False
 
 
+def _folder(path: Path) -> Path:
+    """Where a file really is, through links."""
+    return Path(os.path.realpath(path)).parent
+
+
+@contextmanager
+def _alone_in(folders: Set[Path]) -> Iterator[None]:
+    """Keep other commands of redraft from writing into these folders meanwhile: of two that edited
+    one file, the later would not see that it was changed between its look and its rename.
+
+    A file system without locks leaves that moment, and so does whoever holds one for seconds.
+    """
+    descriptors = []
+    try:
+        for folder in sorted(folders):  # in one order, so that no two wait for each other
+            with suppress(OSError):
+                descriptors.append(os.open(folder, os.O_RDONLY))
+                _lock(descriptors[-1])
+        yield
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def _lock(descriptor: int) -> None:
+    for _ in range(LOOKS):
+        try:
+            return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            sleep(BETWEEN_LOOKS)
+
+
 def require_writable(path: Path) -> None:
     """Refuse before minutes of work what could not be written afterwards. Raises InputError."""
-    folder = Path(os.path.realpath(path)).parent
+    folder = _folder(path)
     if not _is_folder(folder):
         raise InputError(f"there is no folder {folder}; create it first")
     try:
@@ -98,7 +136,7 @@ def require_writable(path: Path) -> None:
 def write_all(contents: Sequence[tuple[Target, bytes]]) -> Written:
     """Write the files, after all of them were found to be writable and as they were."""
     done: list[Path] = []
-    with writing():
+    with writing(), _alone_in({_folder(place.path) for place, _ in contents}):
         try:
             for place, _ in contents:
                 require_writable(place.path)

@@ -27,7 +27,8 @@ def say_summary(result: Result, settings: Settings, name: str = "") -> None:
     say(f"{name}: {_summary(result)}" if name else _summary(result))
     if settings.record and result.run_id is None:
         folder = settings.runs_folder
-        say(f"this run could not be recorded in {folder}; make room there, or use --no-record")
+        hint = "make room there or make it writable, or use --no-record"
+        say(f"this run could not be recorded in {folder}; {hint}")
 
 
 def _summary(result: Result) -> str:
