@@ -32,7 +32,7 @@ $(DEV): pyproject.toml | .venv/bin/pip
 	@$(BIN)/pip install $(PIP_QUIET) -e '.[dev]'
 	@touch $@ $(RUN)
 
-DEMO := Add type hints to all functions and methods.
+DEMO := Rename the class Inventory to Stock everywhere.
 
 demo: $(RUN)
 	@$(BIN)/redraft models pull

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redraft.engines.fake import FakeEngine, FakeSequence
+from redraft.errors import Cancelled
 from redraft.invariance import Invariance, measure_invariance
 from redraft.protocols import Logits
 
@@ -66,3 +67,17 @@ def test_what_the_engine_raises_arrives() -> None:
 
     with pytest.raises(ZeroDivisionError):
         measure_invariance(Engine())
+
+
+def test_reports_its_progress_between_forwards_so_that_it_can_be_stopped() -> None:
+    shares: list[float] = []
+    measure_invariance(FakeEngine(), progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[0] == 0.0 and shares[-1] < 1.0 and len(set(shares)) >= 12
+
+    def stop(share: float) -> None:
+        if share > 0.5:
+            raise Cancelled("interrupted")
+
+    with pytest.raises(Cancelled):
+        measure_invariance(FakeEngine(), progress=stop)
