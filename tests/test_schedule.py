@@ -204,10 +204,9 @@ def test_no_room_no_draft() -> None:
     assert cost_policy().choose([], 9) == NO_DRAFT
 
 
-def test_a_slow_drafter_is_asked_only_where_it_pays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_slow_drafter_is_asked_only_where_it_pays() -> None:
     """Time stands still except while the slow drafter drafts."""
     now = 0.0
-    monkeypatch.setattr("redraft.schedule.perf_counter", lambda: now)
 
     class Slow(Says):
         asked = 0
@@ -220,7 +219,8 @@ def test_a_slow_drafter_is_asked_only_where_it_pays(monkeypatch: pytest.MonkeyPa
             now += self.each * len(draft)
             return draft
 
-    policy, slow = cost_policy(), Slow("slow", [0.6] * 40)
+    policy, slow = CostPolicy(CostCurve(SECONDS), clock=lambda: now), Slow("slow", [0.6] * 40)
+    policy.start(CONTEXT)
     for _ in range(20):
         policy.choose([slow], 20)
     assert slow.asked <= 4  # so slow and so unsure, it never pays

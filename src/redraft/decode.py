@@ -16,6 +16,7 @@ from redraft.errors import BadToken
 from redraft.protocols import (
     MAX_ROWS,
     Cancelled,
+    Clock,
     DraftContext,
     Drafter,
     Policy,
@@ -45,6 +46,8 @@ class Plan:
     """Fewest tokens a forward may have: `Engine.invariant_from` for invariant numerics."""
     cancelled: Cancelled | None = None
     prefill_piece: int = PREFILL_PIECE
+    clock: Clock = perf_counter
+    """What times the steps: another one where forwards are only simulated."""
 
 
 def decode(
@@ -61,22 +64,23 @@ def decode(
         drafter.start(plan.context)
     seen, output, index = list(plan.context.prompt), list[int](), 0
     end: End | None = None
+    clock = plan.clock
     while end is None:
-        begun = perf_counter()
+        begun = clock()
         pending, kept, start = seen[sequence.length :], sequence.length, len(output)
         limit = min(plan.room - start, MAX_ROWS) - 1
         draft = policy.choose(drafters, limit).first(limit)
         draft = _filled(draft, seen[-1], plan.fewest - len(pending))
-        proposed = perf_counter()
+        proposed = clock()
         logits = sequence.evaluate([*pending, *draft.tokens], len(draft) + 1, plan.cancelled)
-        evaluated = perf_counter()
+        evaluated = clock()
         try:
             verdict, end = _ended(verify(draft, logits, plan.sample, seen), plan, output)
             kept = len(seen) + len(verdict.choices) - 1
         finally:
             sequence.truncate(kept)
         seen.extend(verdict.tokens)
-        times = (proposed - begun, evaluated - proposed, perf_counter() - evaluated)
+        times = (proposed - begun, evaluated - proposed, clock() - evaluated)
         step = Step(index, start, verdict, len(draft) + 1, *times, end.reason if end else None)
         policy.commit(step)
         for drafter in drafters:
@@ -93,11 +97,11 @@ def prefill(sequence: Sequence, plan: Plan) -> Iterator[Prefill]:
         raise BadToken("a prompt needs at least one token")
     sequence.truncate(min(sequence.length, len(prompt) - 1))
     while len(prompt) - 1 - sequence.length >= max(plan.fewest, 1):
-        begun = perf_counter()
+        begun = plan.clock()
         size = min(max(plan.prefill_piece, plan.fewest), len(prompt) - 1 - sequence.length)
         start = sequence.length
         sequence.evaluate(prompt[start : start + size], 0, plan.cancelled)
-        yield Prefill(sequence.length, len(prompt), perf_counter() - begun)
+        yield Prefill(sequence.length, len(prompt), plan.clock() - begun)
 
 
 def _filled(draft: Draft, last: int, fewest: int) -> Draft:

@@ -22,6 +22,8 @@ MAX_ROWS = 64
 
 Logits: TypeAlias = NDArray[np.float32]
 Cancelled: TypeAlias = Callable[[], bool]
+Clock: TypeAlias = Callable[[], float]
+"""Seconds since some moment, as `time.perf_counter` gives them."""
 Progress: TypeAlias = Callable[[float], None]
 """Gets the share that is done, 0 … 1."""
 Sampler: TypeAlias = Callable[[NDArray[np.float32], Tokens[int]], Choice]

@@ -16,8 +16,9 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from redraft.bench.options import AsJson, ExactOptions, RunOptions, with_options
-from redraft.bench.tasks import Workload
+from redraft.bench.options import AsJson, ExactOptions, RunOptions, TraceOptions, with_options
+from redraft.bench.replay.command import ReplayOptions
+from redraft.bench.tasks import BenchTask, Selection, Workload, select
 from redraft.errors import Cancelled, CheckFailed, RedraftError, UsageError
 from redraft.terminal.flags import Flags, SettingsCommand, with_settings
 
@@ -125,6 +126,46 @@ def corpus(
     print(folder)
 
 
+@app.command(
+    cls=SettingsCommand, epilog="Example: redraft bench trace edits --sample 12 -o traces/edits"
+)
+@with_settings
+@with_options
+def trace(
+    workload: Annotated[Workload, typer.Argument(help="edits, functions or completions.")],
+    options: TraceOptions,
+    flags: Flags,
+) -> None:
+    """Draft tasks once and keep their traces, for replay; nothing is compared or timed."""
+    from redraft.bench.recording import RecordingPlan, record
+    from redraft.bench.watch import watching
+    from redraft.config import load_settings
+
+    settings = load_settings(flags)
+    tasks = _tasks(workload, options.path or (), skip_missing=False)
+    chosen = select(tasks, Selection(options.limit, options.sample, settings.seed))
+    plan = RecordingPlan(workload, chosen, options.output, options.corpus, options.fresh)
+    with _resumable(), watching() as watch:
+        too_long = record(plan, settings, watch)
+    for name in too_long:
+        print(f"not recorded: {name}: its prompt does not fit; raise --context", file=sys.stderr)
+    print(options.output)
+
+
+@app.command(epilog="Example: redraft bench replay traces/edits --policy cost --policy fixed:5")
+@with_options
+def replay(
+    traces: Annotated[
+        list[Path], typer.Argument(metavar="TRACE...", help="Traces, or folders of them.")
+    ],
+    options: ReplayOptions,
+) -> None:
+    """Decode recorded outputs again by other policies and drafters; time is simulated."""
+    from redraft.bench.replay.command import replay as replay_traces
+
+    replay_traces(traces, options, _command())
+
+
 @app.command(epilog="Example: redraft bench report bench-results/edits-*.json")
 def report(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="JSON of benches.")],
@@ -145,21 +186,12 @@ def report(
 
 def _bench(workload: Workload, options: RunOptions, flags: Flags) -> None:
     from redraft.bench.run import BenchPlan, run_bench
-    from redraft.bench.tasks import load_tasks, select
     from redraft.bench.watch import watching
-    from redraft.bench.workloads import FileNotNamed, WorkloadMissing, tasks_sha256
+    from redraft.bench.workloads import tasks_sha256
     from redraft.config import load_settings
 
     settings = load_settings(flags)
-    try:
-        tasks = load_tasks(workload, options.path or ())
-    except WorkloadMissing as error:
-        if options.skip_missing:
-            print(f"{workload} skipped: {error}", file=sys.stderr)
-            raise typer.Exit(0) from None
-        if isinstance(error, FileNotNamed):
-            raise UsageError(str(error)) from None
-        raise TasksMissing(str(error)) from None
+    tasks = _tasks(workload, options.path or (), options.skip_missing)
     selection = options.selection(settings.seed)
     chosen = select(tasks, selection)
     plan = BenchPlan(
@@ -172,10 +204,31 @@ def _bench(workload: Workload, options: RunOptions, flags: Flags) -> None:
         corpus=options.corpus,
         fresh=options.fresh,
         command=_command(),
+        traces=options.traces,
     )
     with _resumable(), watching() as watch:
         outcome = run_bench(plan, settings, watch)
     _show(outcome.path, outcome.document, options.as_json)
+
+
+def _tasks(workload: Workload, paths: Sequence[Path], skip_missing: bool) -> tuple[BenchTask, ...]:
+    """A workload's tasks.
+
+    Raises UsageError where nobody says which file has them and TasksMissing where they cannot be
+    had, or ends the command where that is no failure.
+    """
+    from redraft.bench.tasks import load_tasks
+    from redraft.bench.workloads import FileNotNamed, WorkloadMissing
+
+    try:
+        return load_tasks(workload, paths)
+    except WorkloadMissing as error:
+        if skip_missing:
+            print(f"{workload} skipped: {error}", file=sys.stderr)
+            raise typer.Exit(0) from None
+        if isinstance(error, FileNotNamed):
+            raise UsageError(str(error)) from None
+        raise TasksMissing(str(error)) from None
 
 
 @contextmanager

@@ -39,6 +39,8 @@ class Timed:
     """By position in a draft: how many drafts were longer than that."""
     survived: tuple[int, ...]
     """How many of those were accepted up to and including that position."""
+    plan: Plan
+    steps: tuple[Step, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,8 @@ class Measuring:
             result.statistics,
             reached,
             survived,
+            run.plan,
+            tuple(event for event in events if isinstance(event, Step)),
         )
 
     def one_token(self, task: BenchTask, tokens: Tokens[int]) -> Forced:

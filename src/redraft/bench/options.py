@@ -53,6 +53,10 @@ class RunOptions:
         ),
     ] = None
     output: OutputFolder = OUTPUT
+    traces: Annotated[
+        Path | None,
+        typer.Option("--traces", metavar="DIR", help="Keep a trace of each task here, for replay."),
+    ] = None
     fresh: Fresh = False
     skip_missing: Annotated[
         bool, typer.Option("--skip-missing", help="Exit with 0 where the tasks cannot be had.")
@@ -67,6 +71,31 @@ class RunOptions:
     def selection(self, seed: int) -> Selection:
         """Which tasks were asked for."""
         return Selection(self.limit, self.sample, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class TraceOptions:
+    """What the user asked of a recording, besides settings."""
+
+    path: Annotated[
+        list[Path] | None,
+        typer.Option("--path", metavar="FILE", help="File of tasks (.jsonl, .jsonl.gz)."),
+    ] = None
+    limit: Annotated[
+        int | None, typer.Option("--limit", min=1, metavar="N", help="The first N tasks.")
+    ] = None
+    sample: Annotated[
+        int | None,
+        typer.Option("--sample", min=1, metavar="N", help="N tasks of all kinds, fixed by --seed."),
+    ] = None
+    corpus: Annotated[
+        Path | None,
+        typer.Option(
+            "--corpus", metavar="DIR", help="Index folder for the corpus drafter; else no corpus."
+        ),
+    ] = None
+    output: OutputFolder = Path("traces")
+    fresh: Fresh = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +140,8 @@ def with_options(command: Callable[..., None]) -> Callable[..., None]:
         for item in fields(kind)
     ]
     kept = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=own[name])
-        for name in inspect.signature(command).parameters
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=own[name])
+        for name, parameter in inspect.signature(command).parameters.items()
         if name != "options"
     ]
 

@@ -18,6 +18,7 @@ from redraft.bench.corpus import fair_corpus, with_corpus
 from redraft.bench.figures import summarise
 from redraft.bench.journal import Journal
 from redraft.bench.measure import Measuring
+from redraft.bench.recorder import Recorder
 from redraft.bench.rows import TaskRow, from_json, to_json
 from redraft.bench.task_run import WAYS, run_task
 from redraft.bench.tasks import BenchTask, Workload
@@ -47,6 +48,8 @@ class BenchPlan:
     """Start over, whatever was measured before."""
     command: str = ""
     """What a reader types to measure this again."""
+    traces: Path | None = None
+    """Folder that gets a trace of each task; None for no traces."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +119,12 @@ def _measure(
     per_task = WAYS * plan.repeats
     watch.begin(per_task * len(plan.tasks), per_task * len(rows))
     measuring = Measuring(session)
+    recorder = Recorder(session, plan.workload, plan.traces) if plan.traces else None
+    keep = recorder.keep if recorder else None
     for task in left:
         watch.task(task.name)
         units = _Units(watch)
-        row = run_task(measuring, session.loaded.tokenizer, task, plan.repeats, units.add)
+        row = run_task(measuring, session.loaded.tokenizer, task, plan.repeats, units.add, keep)
         watch.unit(per_task - units.count)  # what an excluded task saves
         journal.append(to_json(row))
         rows[row.name] = row

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable
 from statistics import median
+from typing import TypeAlias
 
 from redraft.bench.measure import Forced, Measuring, Timed, first_difference
 from redraft.bench.rows import Cause, Drafting, TaskRow, Timings
@@ -17,6 +18,9 @@ from redraft.errors import ContextFull
 from redraft.protocols import Tokenizer
 from redraft.session import EditRequest
 
+Keep: TypeAlias = Callable[[BenchTask, Timed, Cause | None, float | None], None]
+"""Gets a task, its drafted run, why it does not count, and the seconds of its fastest plain
+decoding."""
 WAYS = 4
 """Decodes in one repeat: plain in the same numerics, drafted, fastest plain, its control."""
 
@@ -27,8 +31,10 @@ def run_task(
     task: BenchTask,
     repeats: int,
     done: Callable[[], None],
+    keep: Keep | None = None,
 ) -> TaskRow:
-    """Measure a task. `done` is called after each decode.
+    """Measure a task. `done` is called after each decode, `keep` with the drafted run of median
+    speed.
 
     A task whose plain output does not count is drafted once, for equality, and not timed. Raises
     what the engine raises, but for a prompt that does not fit, which is a row.
@@ -38,7 +44,7 @@ def run_task(
     except ContextFull as error:
         return _without_run(task, str(error))
     reference, drafted = runs[0]
-    cause, reason = _exclusion(task, reference)
+    cause, reason = exclusion(task, reference)
     timings, drift = None, 0
     if cause is None:
         forced = [_forced_turn(measuring, task, drafted, done)]
@@ -46,6 +52,9 @@ def run_task(
             runs.append(_session_turn(measuring, task, True, done))
             forced.append(_forced_turn(measuring, task, drafted, done))
         timings, drift = _timings(runs, forced), forced[0][0].drift
+    middle = _middle([run for _, run in runs])
+    if keep is not None:
+        keep(task, middle, cause, None if timings is None else median(timings.plain))
     outputs = [run.tokens for pair in runs for run in pair]
     different = [first_difference(reference.tokens, output) for output in outputs]
     source = task.request.text if isinstance(task.request, EditRequest) else None
@@ -62,7 +71,7 @@ def run_task(
         output_sha256=hashlib.sha256(drafted.text.encode("utf-8", "replace")).hexdigest(),
         unchanged_share=None if source is None else _unchanged(tokenizer, source, reference.text),
         drift=drift,
-        drafting=_drafting([run for _, run in runs]),
+        drafting=_drafting(middle),
         timings=timings,
     )
 
@@ -89,7 +98,8 @@ def _forced_turn(
     return plain, control
 
 
-def _exclusion(task: BenchTask, reference: Timed) -> tuple[Cause | None, str]:
+def exclusion(task: BenchTask, reference: Timed) -> tuple[Cause | None, str]:
+    """Why a task with this answer does not count for speed, if it does not, and a line on that."""
     reason = reference.finish_reason
     if reason in ("length", "loop", "context", "time"):
         return reason, f"plain output ended by {reason} after {len(reference.tokens)} tokens"
@@ -128,10 +138,13 @@ def _timings(runs: list[tuple[Timed, Timed]], forced: list[tuple[Forced, Forced]
     )
 
 
-def _drafting(runs: list[Timed]) -> Drafting:
-    """The counts of the run of median speed; runs differ in drafts, as policies watch the clock."""
+def _middle(runs: list[Timed]) -> Timed:
+    """The run of median speed; runs differ in drafts, as policies watch the clock."""
     middle = median(run.statistics.decode_seconds for run in runs)
-    run = min(runs, key=lambda one: abs(one.statistics.decode_seconds - middle))
+    return min(runs, key=lambda one: abs(one.statistics.decode_seconds - middle))
+
+
+def _drafting(run: Timed) -> Drafting:
     count = run.statistics
     return Drafting(
         forwards=count.forwards,

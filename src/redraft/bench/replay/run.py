@@ -1,0 +1,202 @@
+"""Replays traces by several ways of drafting and sums each up; writes one JSON.
+
+A way is a policy's name, or one of the baselines `best-single` (per task the one drafter that
+turns out best) and `lookup` (long-window prompt lookup). It does not know how a report looks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from redraft import drafters as registry
+from redraft.bench import provenance
+from redraft.bench.figures import summarise
+from redraft.bench.replay.baselines import SimulatedModel, SmallModel, look_up
+from redraft.bench.replay.curves import RECORDED, Curve
+from redraft.bench.replay.recorded import SimulatedClock
+from redraft.bench.replay.simulation import Counted, Machine, row_seconds, simulate, task_row
+from redraft.bench.rows import TaskRow, to_json
+from redraft.bench.run import Outcome, write_document
+from redraft.bench.traces import Trace
+from redraft.bench.watch import Watch
+from redraft.cost import CostCurve
+from redraft.drafters import Resources
+from redraft.errors import InputError, UsageError
+from redraft.protocols import Drafter, Tokenizer
+from redraft.schedule import make_policy
+
+BEST_SINGLE, LOOKUP = "best-single", "lookup"
+BASELINES = (BEST_SINGLE, LOOKUP)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPlan:
+    """What is replayed, and on what."""
+
+    traces: tuple[Trace, ...]
+    policies: tuple[str, ...]
+    drafters: tuple[str, ...]
+    curve: Curve | None = None
+    """What a forward costs; None: the curve each trace brings, and its own sampling time."""
+    believed: Curve | None = None
+    """What policies are told before they have seen a forward; None: the truth."""
+    corpus: Path | None = None
+    model: SmallModel | None = None
+    """Stands in for the `model` drafter."""
+
+
+def check(plan: ReplayPlan) -> None:
+    """Raises UsageError or InputError for what cannot be replayed, before anything is."""
+    if not plan.traces:
+        raise InputError("none of the traces counts for speed; --all takes the others too")
+    if not plan.drafters:
+        raise UsageError("a replay needs drafters; name some by --drafters")
+    if "model" in plan.drafters and plan.model is None:
+        raise UsageError(
+            "a replay has no weights for the model drafter; stand one in by --model-acceptance"
+            " and --model-cost, or by --pair"
+        )
+    for name in plan.drafters:
+        registry.find(name)
+    for name in plan.policies:
+        if name not in BASELINES:
+            make_policy(name, CostCurve({1: 1.0}))
+
+
+class Replayer:
+    """Replays the plan's traces with one vocabulary."""
+
+    def __init__(self, plan: ReplayPlan, tokenizer: Tokenizer) -> None:
+        self._plan = plan
+        self._tokenizer = tokenizer
+
+    def rows(self, policy: str, done: Callable[[], None] = lambda: None) -> list[TaskRow]:
+        """A row per trace. `done` is called after each."""
+        rows = []
+        for trace in self._plan.traces:
+            machine = self.machine(trace)
+            rows.append(task_row(trace, machine, self._counted(policy, trace, machine)))
+            done()
+        return rows
+
+    def machine(self, trace: Trace) -> Machine:
+        """What the trace is replayed on."""
+        curve, seconds = self._plan.curve, 0.0
+        if curve is None:
+            curve = Curve(RECORDED, "measured when recorded", trace.origin.cost_curve)
+            seconds = row_seconds(trace)
+        return Machine(curve, SimulatedClock(), seconds)
+
+    def _counted(self, policy: str, trace: Trace, machine: Machine) -> Counted:
+        names = self._plan.drafters
+        if policy == LOOKUP:
+            return look_up(trace, machine)
+        if policy == BEST_SINGLE:
+            ways = [self._decoded("cost", (name,), trace, machine) for name in names]
+            return min(ways, key=lambda way: way.seconds)
+        return self._decoded(policy, names, trace, machine)
+
+    def _decoded(
+        self, policy: str, names: Sequence[str], trace: Trace, machine: Machine
+    ) -> Counted:
+        believed = self._plan.believed or machine.curve
+        made = make_policy(
+            policy,
+            CostCurve(believed.seconds_by_rows),
+            trace.origin.fewest,
+            machine.clock,
+        )
+        return simulate(trace, machine, list(self._drafters(names, trace, machine)), made)
+
+    def _drafters(self, names: Sequence[str], trace: Trace, machine: Machine) -> Iterator[Drafter]:
+        """New ones for each trace: all stores are empty, as in a bench."""
+        resources = Resources(self._tokenizer, corpus=self._plan.corpus)
+        for name in names:
+            if name == "model" and self._plan.model is not None:
+                yield SimulatedModel(trace, self._plan.model, machine.clock)
+            else:
+                yield registry.build(name, resources)
+
+
+def run_replay(
+    plan: ReplayPlan, tokenizer: Tokenizer, watch: Watch, output: Path, command: str
+) -> Outcome:
+    """Replay all, and write `replay-<time>.json` into `output`.
+
+    Raises as `check` does, and InputError where the folder cannot be written.
+    """
+    check(plan)
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{output} cannot be made: {error.strerror}; use another -o") from None
+    replayer = Replayer(plan, tokenizer)
+    watch.begin(len(plan.policies) * len(plan.traces), 0)
+    ways = []
+    for policy in plan.policies:
+        watch.task(policy)
+        rows = replayer.rows(policy, watch.unit)
+        figures = summarise(rows)
+        ways.append({"policy": policy, **figures, "rows": list(map(to_json, rows))})
+        watch.finished(f"{policy}: {figures['speedup']:.2f}x simulated")
+    document = {**_origin(plan, command), "ways": ways, "real": real(plan, ways)}
+    return Outcome(write_document(output, "replay", document), document)
+
+
+def real(plan: ReplayPlan, ways: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """The speed of the recorded runs beside the simulated one of the same policy and drafters,
+    over the same tasks; None where no trace was recorded in a bench, or none by these."""
+    measured = {trace.task: trace for trace in plan.traces if trace.plain_seconds is not None}
+    for way in ways:
+        rows = [
+            row
+            for row in way["rows"]
+            if row["name"] in measured and _made_by(measured[row["name"]], way["policy"], plan)
+        ]
+        if not rows:
+            continue
+        found = [measured[row["name"]] for row in rows]
+        simulated = sum(row["timings"]["plain"][0] for row in rows) / sum(
+            row["timings"]["drafted"][0] for row in rows
+        )
+        speedup = sum(trace.plain_seconds or 0.0 for trace in found) / sum(
+            trace.seconds for trace in found
+        )
+        return {
+            "policy": way["policy"],
+            "tasks": len(rows),
+            "speedup": speedup,
+            "simulated": simulated,
+            "difference": simulated / speedup - 1.0,
+        }
+    return None
+
+
+def _made_by(trace: Trace, policy: str, plan: ReplayPlan) -> bool:
+    return trace.origin.policy == policy and set(trace.origin.drafters) == set(plan.drafters)
+
+
+def _origin(plan: ReplayPlan, command: str) -> dict[str, Any]:
+    found, first = provenance.code(), plan.traces[0].origin
+    curve = plan.curve
+    return {
+        "version": provenance.VERSION,
+        "workload": "replay",
+        "simulated": True,
+        "command": command,
+        "commit": found.commit,
+        "source_sha256": found.source_sha256,
+        "recorded_at": sorted({trace.origin.commit for trace in plan.traces}),
+        "workloads": sorted({trace.origin.workload for trace in plan.traces}),
+        "weights_sha256": first.weights_sha256,
+        "drafters": list(plan.drafters),
+        "curve": RECORDED if curve is None else curve.name,
+        "curve_source": "measured when recorded" if curve is None else curve.source,
+        "believed": plan.believed.name if plan.believed else None,
+        "model": None
+        if plan.model is None
+        else {"acceptance": plan.model.acceptance, "seconds": plan.model.seconds},
+    }
