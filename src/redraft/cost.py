@@ -21,9 +21,10 @@ _TWICE_UP_TO = 16
 
 
 class CostCurve:
-    """Seconds by rows: what was measured, interpolated, times two corrections.
+    """Seconds by rows: the lower convex hull of what was measured, times two corrections.
 
-    One correction follows the speed of the machine as a whole (other programs, clock, growing
+    A timing holds whatever else the machine did meanwhile, so it is a bound from above, and one
+    slow timing must not forbid all drafts beyond it. One correction follows the speed of the machine as a whole (other programs, clock, growing
     context), the other the shape of the curve, slowly, since a wrong shape is what misleads a
     schedule and one noisy forward must not.
     """
@@ -37,7 +38,7 @@ class CostCurve:
         if rows[-1] < MAX_ROWS:
             beyond = every > rows[-1]
             self._seconds[beyond] = self.measured[rows[-1]] * every[beyond] / rows[-1]
-        self._seconds = _no_dearer_than_parts(self._seconds)
+        self._seconds = _convex_below(_no_dearer_than_parts(self._seconds))
         self._shape = np.ones(MAX_ROWS)
         self._speed = 1.0
 
@@ -74,6 +75,25 @@ def _no_dearer_than_parts(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
         parts = bounded[: rows - 1] + bounded[: rows - 1][::-1]
         bounded[rows - 1] = min(bounded[rows - 1], parts.min())
     return bounded
+
+
+def _convex_below(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The largest convex curve that is nowhere above: no row is cheaper than the one before it.
+
+    Kernels do come in tiles, so that a true curve has steps; corrections learn those that a run
+    meets. Two measurements of one machine had theirs at different rows.
+    """
+    corners: list[tuple[int, float]] = []
+    for corner in enumerate(seconds.tolist()):
+        while len(corners) > 1 and _slope(corners[-2], corners[-1]) >= _slope(corners[-1], corner):
+            corners.pop()
+        corners.append(corner)
+    rows, bounds = zip(*corners, strict=True)
+    return np.interp(np.arange(len(seconds)), rows, bounds)
+
+
+def _slope(first: tuple[int, float], second: tuple[int, float]) -> float:
+    return (second[1] - first[1]) / (second[0] - first[0])
 
 
 def measure_cost(

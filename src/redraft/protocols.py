@@ -170,6 +170,45 @@ class Drafter(Protocol):
         ...
 
 
+class SyntaxPlace(Protocol):
+    """Where in the code a token would stand, by the text before it."""
+
+    @property
+    def kind(self) -> str:
+        """The innermost construct that is open."""
+        ...
+
+    @property
+    def depth(self) -> int:
+        """Definitions, control blocks and brackets around it."""
+        ...
+
+    @property
+    def definition(self) -> str:
+        """Name of the innermost definition; empty outside of all."""
+        ...
+
+    @property
+    def token_class(self) -> str:
+        """What the character before it belongs to."""
+        ...
+
+    @property
+    def region(self) -> str:
+        """What sort of code it is in."""
+        ...
+
+
+@runtime_checkable
+class SyntaxView(Protocol):
+    """The syntax of the output so far, which somebody else keeps up to date."""
+
+    def place(self, after: tuple[int, ...] = ()) -> SyntaxPlace | None:
+        """Where what follows the output and these uncommitted tokens would stand; None where
+        that is not known. Changes nothing."""
+        ...
+
+
 @runtime_checkable
 class Policy(Protocol):
     """Decides which drafter drafts how much next."""

@@ -7,12 +7,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence as Tokens
 from time import perf_counter
+from typing import Protocol
 
 from redraft.cost import CostCurve
 from redraft.protocols import Clock, DraftContext, Drafter
 from redraft.schedule.compose import compose, propose
 from redraft.schedule.pace import Pace
 from redraft.tokens import Draft, Step
+
+
+class Judge(Protocol):
+    """Estimates survival better than the drafters do, or otherwise."""
+
+    def start(self, context: DraftContext) -> None:
+        """A new generation begins."""
+        ...
+
+    def judge(self, draft: Draft) -> Draft:
+        """The draft with other survivals and nothing else changed; may be asked several times in
+        a step."""
+        ...
+
+    def commit(self, step: Step) -> None:
+        """Learn from a finished step."""
+        ...
 
 
 class CostPolicy:
@@ -27,14 +45,21 @@ class CostPolicy:
     tokens a forward may have: with 2, the first token costs nothing more.
 
     A drafter that takes noticeable time, such as a small model, is asked only where its tokens
-    are expected to pay for it too.
+    are expected to pay for it too. With a `judge`, its estimates of survival count instead of the
+    drafters'.
     """
 
-    def __init__(self, curve: CostCurve, fewest: int = 1, clock: Clock = perf_counter) -> None:
+    def __init__(
+        self,
+        curve: CostCurve,
+        fewest: int = 1,
+        clock: Clock = perf_counter,
+        judge: Judge | None = None,
+    ) -> None:
         self._curve = curve
         self._fewest = max(1, fewest)
         self._clock = clock
-        self._longest = _efficient_rows(curve.table()) - 1
+        self._judge = judge
         self._pace: dict[str, Pace] = {}
         self._tokens = self._seconds = 0.0
 
@@ -44,23 +69,28 @@ class CostPolicy:
         self._tokens, self._seconds = _USUAL_RATE * _USUAL_STEPS, plain * _USUAL_STEPS
         for pace in self._pace.values():
             pace.begin()
+        if self._judge is not None:
+            self._judge.start(context)
 
     def choose(self, drafters: Tokens[Drafter], room: int) -> Draft:
         """The composed draft, cut where another row no longer pays."""
-        limit = min(self._longest, room)
         costs = self._curve.table()
         rate = self._tokens / self._seconds
         slow = [drafter for drafter in drafters if self._is_slow(drafter, costs[0])]
         fast = [drafter for drafter in drafters if drafter not in slow]
-        best, best_gain = self._cut(compose(fast, limit, self._ask), costs, rate)
+        best, best_gain = self._cut(self._judged(compose(fast, room, self._ask)), costs, rate)
         for drafter in slow:
             pace = self._pace[drafter.name]
-            count, expected = pace.best_count(limit, costs, rate, self._fewest)
+            count, expected = pace.best_count(room, costs, rate, self._fewest)
             if expected > best_gain:
-                draft, gain = self._cut(self._ask(drafter, count, ()), costs, rate)
+                asked = self._judged(self._ask(drafter, count, ()))
+                draft, gain = self._cut(asked, costs, rate)
                 if gain > best_gain:
                     best, best_gain = draft, gain
         return best
+
+    def _judged(self, draft: Draft) -> Draft:
+        return draft if self._judge is None else self._judge.judge(draft)
 
     def _cut(self, draft: Draft, costs: Tokens[float], rate: float) -> tuple[Draft, float]:
         """The best prefix of `draft`, and its tokens - rate · seconds."""
@@ -101,6 +131,8 @@ class CostPolicy:
         self._curve.observe(step.rows, step.evaluate_seconds)
         self._tokens += len(step.tokens)
         self._seconds += step.propose_seconds + step.evaluate_seconds + step.verify_seconds
+        if self._judge is not None:
+            self._judge.commit(step)
 
 
 _USUAL_RATE = 1.3
@@ -110,13 +142,5 @@ _USUAL_STEPS = 128
 _CAUTION = 0.995
 """Factor on every survival. A long draft that breaks early costs more than one that holds wins,
 so an estimate must be a little better than right; 0.99 to 1 replay alike, 0.98 loses 1 %."""
-_EFFICIENT = 1.05
 _SLOW = 0.05
 """Share of a plain step from which on a drafter's time for one token is weighed."""
-
-
-def _efficient_rows(costs: Tokens[float]) -> int:
-    """The fewest rows whose cost per row is within 5 % of the best: a longer forward only risks
-    more, as what is not drafted now costs no more in the next one."""
-    each = [cost / (number + 1) for number, cost in enumerate(costs)]
-    return 1 + next(i for i, cost in enumerate(each) if cost <= _EFFICIENT * min(each))

@@ -1,0 +1,119 @@
+"""The learned survival model: logistic in a token's features, small enough for every step.
+
+Its weights are a JSON file with a name for each, and a card that says what they were learned from.
+It learns on while it is used, by small steps. It does not know where features come from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from redraft.errors import InputError
+from redraft.schedule.features import NUMERIC, Features
+
+VERSION = 1
+STEP = 0.02
+"""Rate of the online correction: one wrong token moves log-odds by a few hundredths."""
+_DEFAULT = "default_gate.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """What a model is: a weight per numeric feature and per category."""
+
+    numeric: tuple[float, ...]
+    categories: Mapping[str, float]
+    """Categories that are not in it weigh 0, and go on to do so."""
+    card: Mapping[str, Any]
+    """What it was learned from, and how well it does on what it was not."""
+
+
+class SurvivalModel:
+    """Probability that a drafted token is accepted given that those before it were."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._numeric = np.array(weights.numeric)
+        self._index = {name: place for place, name in enumerate(weights.categories)}
+        self._weights = np.array([*weights.categories.values(), 0.0])
+
+    def survival(self, features: Features) -> NDArray[np.float64]:
+        """Of each token, [tokens]."""
+        return self._survival(features.numeric, self.active(features))
+
+    def _survival(
+        self, numeric: NDArray[np.float64], active: NDArray[np.intp]
+    ) -> NDArray[np.float64]:
+        odds = numeric @ self._numeric + self._weights[active].sum(axis=1)
+        survival: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0)))
+        return survival
+
+    def active(self, features: Features) -> NDArray[np.intp]:
+        """Places of the tokens' categories among the weights, [tokens, fields]; the last place is
+        for unknown ones."""
+        index, unknown = self._index, len(self._index)
+        return np.array(
+            [[index.get(name, unknown) for name in names] for names in features.categories],
+            dtype=np.intp,
+        )
+
+    def learn(self, features: Features, accepted: NDArray[np.float64]) -> None:
+        """A small step of gradient descent on the log-loss of these judged tokens, [tokens]."""
+        active = self.active(features)
+        step = STEP * (accepted - self._survival(features.numeric, active))
+        self._numeric += step @ features.numeric
+        np.add.at(self._weights, active, step[:, None])
+        self._weights[-1] = 0.0
+
+
+def read_weights(path: Path) -> Weights:
+    """Weights from a file that `gate train` wrote. Raises InputError for any other."""
+    try:
+        return _parsed(orjson.loads(path.read_bytes()))
+    except FileNotFoundError:
+        raise InputError(f"there is no file {path}; train one with 'redraft gate train'") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise InputError(
+            f"{path} holds no gate of this version ({error}); train one with 'redraft gate train'"
+        ) from None
+
+
+@cache
+def default_weights() -> Weights:
+    """Those that are part of the package; see their card."""
+    return _parsed(
+        orjson.loads(resources.files("redraft.schedule").joinpath(_DEFAULT).read_bytes())
+    )
+
+
+def weights_json(weights: Weights) -> bytes:
+    """The file's content."""
+    content = {
+        "version": VERSION,
+        "card": dict(weights.card),
+        "numeric": dict(zip(NUMERIC, weights.numeric, strict=True)),
+        "categories": dict(weights.categories),
+    }
+    return orjson.dumps(content, option=orjson.OPT_INDENT_2) + b"\n"
+
+
+def _parsed(content: Mapping[str, Any]) -> Weights:
+    """Raises KeyError, TypeError, ValueError or AttributeError for what `weights_json` never
+    wrote."""
+    if content["version"] != VERSION:
+        raise ValueError(f"it has form {content['version']}")
+    numeric = tuple(float(content["numeric"][name]) for name in NUMERIC)
+    categories = {str(name): float(value) for name, value in content["categories"].items()}
+    if not np.isfinite([*numeric, *categories.values()]).all():
+        raise ValueError("a weight is not finite")
+    return Weights(numeric, categories, content["card"])
