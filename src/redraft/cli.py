@@ -316,6 +316,19 @@ def bench(context: typer.Context) -> None:
     )
 
 
+@app.command(
+    "gate",
+    add_help_option=False,
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    epilog="Example: redraft gate train traces/edits -o gate.json",
+)
+def gate(context: typer.Context) -> None:
+    """Train and test the learned survival model that the policy `gate` decides by."""
+    from redraft.bench.gate.cli import app as gate_app
+
+    raise typer.Exit(gate_app(list(context.args), prog_name="redraft gate", standalone_mode=False))
+
+
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code. Never raises but what --debug asks for."""
     state = State()

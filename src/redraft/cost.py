@@ -24,9 +24,9 @@ class CostCurve:
     """Seconds by rows: the lower convex hull of what was measured, times two corrections.
 
     A timing holds whatever else the machine did meanwhile, so it is a bound from above, and one
-    slow timing must not forbid all drafts beyond it. One correction follows the speed of the machine as a whole (other programs, clock, growing
-    context), the other the shape of the curve, slowly, since a wrong shape is what misleads a
-    schedule and one noisy forward must not.
+    slow timing must not forbid all drafts beyond it. One correction follows the speed of the
+    machine as a whole (other programs, clock, growing context), the other the shape of the curve,
+    slowly, since a wrong shape is what misleads a schedule and one noisy forward must not.
     """
 
     def __init__(self, seconds_by_rows: Mapping[int, float]) -> None:
@@ -89,7 +89,8 @@ def _convex_below(seconds: NDArray[np.float64]) -> NDArray[np.float64]:
             corners.pop()
         corners.append(corner)
     rows, bounds = zip(*corners, strict=True)
-    return np.interp(np.arange(len(seconds)), rows, bounds)
+    below: NDArray[np.float64] = np.interp(np.arange(len(seconds)), rows, bounds)
+    return below
 
 
 def _slope(first: tuple[int, float], second: tuple[int, float]) -> float:

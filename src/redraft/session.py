@@ -25,7 +25,7 @@ from redraft.models import completion_ends
 from redraft.protocols import Drafter, Engine, Policy, Sequence
 from redraft.runs import RunHeader, RunOutcome, RunWriter
 from redraft.sampling import make_sampler
-from redraft.schedule import make_policy
+from redraft.schedule import SeedRule, make_policy, open_gate
 from redraft.statistics import Statistics, Tally
 from redraft.streaming import TextStream
 from redraft.tokens import FinishReason, Prefill, Step, shared_length
@@ -165,6 +165,8 @@ class Session:
             drafter_registry.build(name, resources) for name in names
         )
         self._curve = CostCurve(self.loaded.calibration.seconds_by_rows)
+        gated = self.settings.policy == "gate"
+        self._gate = open_gate(self.settings.gate_weights) if gated else None
         if not keep_prompt:
             self._cached = []
 
@@ -189,7 +191,9 @@ class Session:
         self.close()
 
     def _policy_for(self, name: str) -> Policy:
-        return make_policy(name, self._curve, self._fewest())
+        asked = self.settings
+        rule = SeedRule(deep=asked.seed_depth, low=asked.seed_low, high=asked.seed_high)
+        return make_policy(name, self._curve, self._fewest(), rule=rule, model=self._gate)
 
     def _fewest(self) -> int:
         if self.settings.numerics == "fast":

@@ -26,7 +26,7 @@ from redraft.config.settings import NAMES, Settings
 
 __all__ = ["ValidationError", "validate"]
 
-_POLICY = re.compile(r"none|cost|fixed:([1-9]|[1-5][0-9]|6[0-3])", re.ASCII)
+_POLICY = re.compile(r"none|cost|gate|seed|seed-regions|fixed:([1-9]|[1-5][0-9]|6[0-3])", re.ASCII)
 
 
 class _Sources(BaseSettings):

@@ -57,8 +57,16 @@ class Settings:
     """At least 1 once constructed: 0 becomes the physical cores that this process may use."""
     context: int = _setting(8192, "tokens a sequence may hold", "", 256, 1_048_576)
     policy: str = _setting(
-        "cost", "how much is drafted at once", "none, cost or fixed:k with k = 1 … 63"
+        "cost",
+        "how much is drafted at once",
+        "none, cost, gate, seed, seed-regions or fixed:k with k = 1 … 63",
     )
+    gate_weights: str = _setting(
+        "", "weights of the policy `gate`; none: the package's own", "a file of redraft gate train"
+    )
+    seed_depth: int = _setting(5, "depth beyond which `seed` drafts little", "", 0, 1000)
+    seed_low: float = _setting(0.5, "acceptance below which `seed` drafts little", "", 0, 1)
+    seed_high: float = _setting(0.8, "acceptance above which `seed` drafts much", "", 0, 1)
     drafters: tuple[str, ...] = _setting(
         ("source", "suffix", "corpus"), "who drafts", "different known drafters' names"
     )

@@ -21,6 +21,7 @@ from redraft.schedule.survival_model import (
     SurvivalModel,
     Weights,
     default_weights,
+    open_gate,
     read_weights,
 )
 
@@ -46,7 +47,7 @@ def make_policy(
     if name == "cost":
         return CostPolicy(curve, fewest, clock)
     if name == "gate":
-        gate = Gate(model or SurvivalModel(default_weights()), syntax)
+        gate = Gate(model or open_gate(), syntax)
         return CostPolicy(curve, fewest, clock, gate)
     if name in ("seed", "seed-regions"):
         return SeedPolicy(rule, syntax, regions=name == "seed-regions")
@@ -71,6 +72,7 @@ __all__ = [
     "compose",
     "default_weights",
     "make_policy",
+    "open_gate",
     "propose",
     "read_weights",
 ]

@@ -27,14 +27,16 @@ NUMERIC = (
     "position",
     "depth",
 )
-"""Columns of `Features.numeric`: 1; log-odds of the drafter's estimate, and their square; logarithm
-of the estimated survival of all tokens before; of the tokens accepted since the last rejection;
-share accepted lately, by all and by this drafter; logarithm of the position; of the depth."""
+"""Columns of `Features.numeric`: 1; log-odds of the drafter's estimate ÷ ODDS_SCALE, and their
+square; logarithms of the estimated survival of all tokens before, and of the tokens since the last
+rejection; shares accepted lately, of all and of this drafter; logarithms of position and depth."""
+ODDS_SCALE = 4.0
+"""Brings log-odds to the size of the other features."""
 FIELDS = ("drafter", "evidence", "position", "kind", "token_class", "region", "handed")
 """Categorical fields, one category each per token."""
 SYNTAX_FIELDS = frozenset({"kind", "token_class", "region"})
-PARSED = 16
-"""Tokens of a draft whose place is looked up; those behind them share the last one's."""
+JUDGED = 24
+"""Tokens of a draft that are judged: those behind them are seldom reached."""
 _MEMORY = 24.0
 """Tokens after which a judged one counts by 1 / e in the share accepted lately."""
 _POSITIONS = (1, 2, 4, 8, 16)
@@ -74,17 +76,18 @@ class FeatureReader:
     def read(self, draft: Draft) -> Features:
         """Features of all tokens of `draft`, which is not empty."""
         run, recent, own = log1p(self._run), self._recent, self._own
-        so_far, last, place = 0.0, draft.drafters[0], None
+        so_far, last = 0.0, draft.drafters[0]
+        # one place for the whole draft: looking each token's up took 8 % of the time and brought
+        # no token more
+        place = self._syntax.place() if self._syntax is not None else None
+        where, depth = _syntax_categories(place), log1p(place.depth) if place is not None else 0.0
         numbers: list[tuple[float, ...]] = []
         categories: list[tuple[str, ...]] = []
         for position, name in enumerate(draft.drafters):
-            if self._syntax is not None and position < PARSED:
-                place = self._syntax.place(draft.tokens[:position])
             estimate = min(_CERTAIN, max(1.0 - _CERTAIN, draft.survival[position]))
-            odds = log(estimate / (1.0 - estimate))
-            depth = log1p(place.depth) if place is not None else 0.0
+            odds = log(estimate / (1.0 - estimate)) / ODDS_SCALE
             numbers.append(
-                (1.0, odds / 4, odds * odds / 16, so_far, run / 4, recent, own.get(name, recent),
+                (1.0, odds, odds * odds, so_far, run / 4, recent, own.get(name, recent),
                  log1p(position) / 4, depth / 4)
             )  # fmt: skip
             categories.append(
@@ -92,7 +95,7 @@ class FeatureReader:
                     _category("drafter", name),
                     _category(name, draft.evidence[position]),
                     _category("position", bisect_right(_POSITIONS, position)),
-                    *_syntax_categories(place),
+                    *where,
                     _category("handed", "no" if name == last else f"{last}-{name}"),
                 )
             )

@@ -6,7 +6,7 @@ What is done with the estimates is the `cost` policy's affair.
 from __future__ import annotations
 
 from redraft.protocols import DraftContext, SyntaxView
-from redraft.schedule.features import FeatureReader, Features
+from redraft.schedule.features import JUDGED, FeatureReader, Features
 from redraft.schedule.survival_model import SurvivalModel
 from redraft.tokens import Draft, Step
 
@@ -26,12 +26,12 @@ class Gate:
         self._seen.clear()
 
     def judge(self, draft: Draft) -> Draft:
-        """The draft with the model's survival."""
+        """The draft with the model's survival for its first JUDGED tokens."""
         if not draft:
             return draft
-        features = self._reader.read(draft)
-        self._seen[draft.tokens] = features
-        survival = tuple(self._model.survival(features).tolist())
+        features = self._reader.read(draft.first(JUDGED))
+        self._seen[draft.tokens[:JUDGED]] = features
+        survival = (*self._model.survival(features).tolist(), *draft.survival[JUDGED:])
         return Draft(draft.tokens, survival, draft.drafters, draft.evidence)
 
     def commit(self, step: Step) -> None:

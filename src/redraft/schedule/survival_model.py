@@ -1,5 +1,7 @@
 """The learned survival model: logistic in a token's features, small enough for every step.
 
+It corrects the drafter's own estimate: with all weights 0 it says what the drafter says.
+
 Its weights are a JSON file with a name for each, and a card that says what they were learned from.
 It learns on while it is used, by small steps. It does not know where features come from.
 """
@@ -18,7 +20,7 @@ import orjson
 from numpy.typing import NDArray
 
 from redraft.errors import InputError
-from redraft.schedule.features import NUMERIC, Features
+from redraft.schedule.features import NUMERIC, ODDS_SCALE, Features
 
 VERSION = 1
 STEP = 0.02
@@ -52,7 +54,7 @@ class SurvivalModel:
     def _survival(
         self, numeric: NDArray[np.float64], active: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        odds = numeric @ self._numeric + self._weights[active].sum(axis=1)
+        odds = drafter_odds(numeric) + numeric @ self._numeric + self._weights[active].sum(axis=1)
         survival: NDArray[np.float64] = 1.0 / (1.0 + np.exp(-np.clip(odds, -30.0, 30.0)))
         return survival
 
@@ -72,6 +74,12 @@ class SurvivalModel:
         self._numeric += step @ features.numeric
         np.add.at(self._weights, active, step[:, None])
         self._weights[-1] = 0.0
+
+
+def drafter_odds(numeric: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Log-odds of the drafters' own estimates, [tokens], of `Features.numeric`."""
+    odds: NDArray[np.float64] = ODDS_SCALE * numeric[:, NUMERIC.index("estimate")]
+    return odds
 
 
 def read_weights(path: Path) -> Weights:
@@ -94,6 +102,12 @@ def default_weights() -> Weights:
     return _parsed(
         orjson.loads(resources.files("redraft.schedule").joinpath(_DEFAULT).read_bytes())
     )
+
+
+def open_gate(path: str = "") -> SurvivalModel:
+    """A model to learn on, with weights from a file, or the package's own where none is named.
+    Raises InputError as `read_weights` does."""
+    return SurvivalModel(read_weights(Path(path)) if path else default_weights())
 
 
 def weights_json(weights: Weights) -> bytes:

@@ -25,6 +25,9 @@ PANEL = "Settings (also by REDRAFT_… variables and redraft.toml)"
 RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {
     "live_sequences",
     "keep_runs",
+    "seed_depth",
+    "seed_low",
+    "seed_high",
 }
 """Accepted everywhere, shown by `redraft config` only."""
 

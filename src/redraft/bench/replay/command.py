@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from redraft.bench.options import OUTPUT, AsJson, OutputFolder
+
+if TYPE_CHECKING:
+    from redraft.bench.replay.run import ReplayPlan
+    from redraft.bench.traces import Trace, TraceOrigin
+    from redraft.protocols import Tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,10 @@ class ReplayOptions:
     everything: Annotated[
         bool, typer.Option("--all", help="Also tasks that do not count for speed.")
     ] = False
+    weights: Annotated[
+        Path | None,
+        typer.Option("--gate-weights", metavar="FILE", help="Of the gate. \\[the package's own]"),
+    ] = None
     within: Annotated[
         float | None,
         typer.Option(
@@ -85,14 +94,12 @@ def replay(paths: Sequence[Path], options: ReplayOptions, command: str) -> None:
     from redraft.bench.replay.run import run_replay
     from redraft.bench.traces import read_traces
     from redraft.bench.watch import watching
-    from redraft.loading import load_tokenizer
     from redraft.terminal.screen import write_json
 
     traces = read_traces(paths)
     plan = _plan(traces, options)
-    origin = traces[0].origin
     with watching() as watch:
-        tokenizer = load_tokenizer(origin.engine, options.model or origin.model, watch.stage)
+        tokenizer = vocabulary(traces[0].origin, options.model)
         outcome = run_replay(plan, tokenizer, watch, options.output, command)
     if options.as_json:
         write_json(outcome.document)
@@ -102,11 +109,13 @@ def replay(paths: Sequence[Path], options: ReplayOptions, command: str) -> None:
     _check_difference(outcome.document["real"], options.within)
 
 
-def _plan(traces: Sequence[Any], options: ReplayOptions) -> Any:
+def _plan(traces: Sequence[Trace], options: ReplayOptions) -> ReplayPlan:
     from redraft.bench.replay.baselines import SmallModel
     from redraft.bench.replay.curves import RECORDED, find_curve, find_pair
+    from redraft.bench.replay.following import known_syntax
     from redraft.bench.replay.run import BASELINES, ReplayPlan
     from redraft.errors import UsageError
+    from redraft.schedule import read_weights
 
     pair = find_pair(options.pair) if options.pair else None
     name = pair.curve if pair and options.curve == RECORDED else options.curve
@@ -120,7 +129,7 @@ def _plan(traces: Sequence[Any], options: ReplayOptions) -> Any:
             raise UsageError("a simulated model needs a curve to cost a share of; name a --curve")
         cost = pair.cost if pair else options.model_cost
         model = SmallModel(acceptance, cost * curve.seconds(1))
-    drafters = _drafters(options, traces[0].origin.drafters)
+    drafters = chosen_drafters(options.drafters, options.corpus, traces)
     return ReplayPlan(
         traces=tuple(trace for trace in traces if options.everything or trace.excluded is None),
         policies=tuple(options.policy or ("cost", *BASELINES)),
@@ -129,13 +138,26 @@ def _plan(traces: Sequence[Any], options: ReplayOptions) -> Any:
         believed=find_curve(options.believe) if options.believe else None,
         corpus=options.corpus,
         model=model,
+        weights=read_weights(options.weights) if options.weights else None,
+        follow=known_syntax(),
     )
 
 
-def _drafters(options: ReplayOptions, recorded: Sequence[str]) -> tuple[str, ...]:
-    if options.drafters is not None:
-        return tuple(name.strip() for name in options.drafters.split(",") if name.strip())
-    return (*recorded, *(("corpus",) if options.corpus and "corpus" not in recorded else ()))
+def chosen_drafters(
+    named: str | None, corpus: Path | None, traces: Sequence[Trace]
+) -> tuple[str, ...]:
+    """Those that were named, else those of the recording, with the corpus where there is one."""
+    if named is not None:
+        return tuple(name.strip() for name in named.split(",") if name.strip())
+    recorded = traces[0].origin.drafters if traces else ()
+    return (*recorded, *(("corpus",) if corpus and "corpus" not in recorded else ()))
+
+
+def vocabulary(origin: TraceOrigin, model: str | None) -> Tokenizer:
+    """The vocabulary that a recording's token ids are of, or that of another model's name."""
+    from redraft.loading import load_tokenizer
+
+    return load_tokenizer(origin.engine, model or origin.model, lambda stage, share: None)
 
 
 def _check_difference(real: Any, within: float | None) -> None:

@@ -6,7 +6,7 @@ turns out best) and `lookup` (long-window prompt lookup). It does not know how a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from redraft.bench import provenance
 from redraft.bench.figures import summarise
 from redraft.bench.replay.baselines import SimulatedModel, SmallModel, look_up
 from redraft.bench.replay.curves import RECORDED, Curve
+from redraft.bench.replay.following import Follow, Follower
 from redraft.bench.replay.recorded import SimulatedClock
 from redraft.bench.replay.simulation import Counted, Machine, row_seconds, simulate, task_row
 from redraft.bench.rows import TaskRow, to_json
@@ -25,8 +26,8 @@ from redraft.bench.watch import Watch
 from redraft.cost import CostCurve
 from redraft.drafters import Resources
 from redraft.errors import InputError, UsageError
-from redraft.protocols import Drafter, Tokenizer
-from redraft.schedule import make_policy
+from redraft.protocols import Drafter, SyntaxView, Tokenizer
+from redraft.schedule import SurvivalModel, Weights, make_policy
 
 BEST_SINGLE, LOOKUP = "best-single", "lookup"
 BASELINES = (BEST_SINGLE, LOOKUP)
@@ -46,6 +47,10 @@ class ReplayPlan:
     corpus: Path | None = None
     model: SmallModel | None = None
     """Stands in for the `model` drafter."""
+    weights: Weights | None = None
+    """Of the gate; None: the package's own."""
+    follow: Follow | None = None
+    """Makes what follows syntax; None: nothing does."""
 
 
 def check(plan: ReplayPlan) -> None:
@@ -63,7 +68,7 @@ def check(plan: ReplayPlan) -> None:
         registry.find(name)
     for name in plan.policies:
         if name not in BASELINES:
-            make_policy(name, CostCurve({1: 1.0}))
+            make_policy(name, CostCurve({1: 1.0}))  # a mistake is told before anything is run
 
 
 class Replayer:
@@ -102,23 +107,35 @@ class Replayer:
     def _decoded(
         self, policy: str, names: Sequence[str], trace: Trace, machine: Machine
     ) -> Counted:
-        believed = self._plan.believed or machine.curve
+        believed, weights = self._plan.believed or machine.curve, self._plan.weights
+        drafters, syntax = self.equipment(trace, machine, names)
         made = make_policy(
             policy,
             CostCurve(believed.seconds_by_rows),
             trace.origin.fewest,
             machine.clock,
+            syntax,
+            model=SurvivalModel(weights) if weights else None,
         )
-        return simulate(trace, machine, list(self._drafters(names, trace, machine)), made)
+        return simulate(trace, machine, drafters, made)
 
-    def _drafters(self, names: Sequence[str], trace: Trace, machine: Machine) -> Iterator[Drafter]:
-        """New ones for each trace: all stores are empty, as in a bench."""
-        resources = Resources(self._tokenizer, corpus=self._plan.corpus)
-        for name in names:
-            if name == "model" and self._plan.model is not None:
-                yield SimulatedModel(trace, self._plan.model, machine.clock)
+    def equipment(
+        self, trace: Trace, machine: Machine, names: Sequence[str] | None = None
+    ) -> tuple[list[Drafter], SyntaxView | None]:
+        """Drafters, by default all of the plan's, and the view they keep up to date: new ones for
+        each trace, so that all stores are empty, as in a bench."""
+        plan = self._plan
+        resources = Resources(self._tokenizer, corpus=plan.corpus)
+        drafters: list[Drafter] = []
+        for name in plan.drafters if names is None else names:
+            if name == "model" and plan.model is not None:
+                drafters.append(SimulatedModel(trace, plan.model, machine.clock))
             else:
-                yield registry.build(name, resources)
+                drafters.append(registry.build(name, resources))
+        view = plan.follow(self._tokenizer) if plan.follow else None
+        if view is not None:
+            drafters.append(Follower(view))
+        return drafters, view
 
 
 def run_replay(
