@@ -147,7 +147,10 @@ REFUSED = [
     ("corpus_paths = ['~nosuchuser/x']", "redraft.toml: corpus_paths names the home folder of a"),
     ("model = '~nosuchuser/x.gguf'", "redraft.toml: model names the home folder of a user who"),
     ("record = 'perhaps'", "record is 'perhaps'; it must be true or false"),
-    ("policy = 'fixed:0'", "policy is 'fixed:0'; it must be none, cost or fixed:k"),
+    (
+        "policy = 'fixed:0'",
+        "policy is 'fixed:0'; it must be none, cost, gate, seed, seed-regions or fixed:k",
+    ),
     ("policy = 'fixed:64'", "with k = 1 … 63"),
     ("numerics = 'exact'", "numerics is 'exact'; it must be one of invariant, fast"),
     ("engine = 'gpu'", "it must be one of auto, ik, llamacpp, fake"),

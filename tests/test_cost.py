@@ -52,6 +52,25 @@ def test_is_never_dearer_than_measured_nor_than_its_parts(curve: dict[int, float
             assert table[rows - 1] <= (table[part - 1] + table[rows - part - 1]) * 1.001
 
 
+@given(measured)
+def test_no_row_is_cheaper_than_the_one_before_it(curve: dict[int, float]) -> None:
+    """So that no noisy timing forbids the drafts beyond it."""
+    table = np.array(CostCurve(curve).table())
+    each = np.diff(table)
+    assert (np.diff(each) >= -1e-9 * table.max()).all()
+
+
+@given(plausible(), st.integers(2, MAX_ROWS), st.floats(1.0, 5.0))
+def test_one_slow_timing_between_others_changes_nothing(
+    curve: dict[int, float], rows: int, slowness: float
+) -> None:
+    if not min(curve) < rows < max(curve):
+        return
+    quiet = CostCurve(curve)
+    noisy = CostCurve(curve | {rows: quiet.seconds(rows) * slowness})
+    assert noisy.table() == pytest.approx(quiet.table())
+
+
 def test_a_timing_that_met_a_busy_moment_does_not_bend_the_curve() -> None:
     quiet, busy = CostCurve(SHAPE | {32: 12.0}), CostCurve(SHAPE | {32: 900.0})
     assert busy.seconds(32) == pytest.approx(quiet.seconds(32))

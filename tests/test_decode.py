@@ -192,7 +192,8 @@ def prepared_sequence(case: Case, rng: random.Random) -> Watched:
 
 
 def some_policy(rng: random.Random, fewest: int) -> Policy:
-    name = rng.choice(("none", "cost", "fixed:1", "fixed:3", "fixed:8", "fixed:63"))
+    names = ("none", "cost", "gate", "seed", "seed-regions", "fixed:1", "fixed:3", "fixed:8")
+    name = rng.choice((*names, "fixed:63"))
     return make_policy(name, CostCurve(SECONDS), fewest)
 
 

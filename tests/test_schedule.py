@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 from redraft.cost import CostCurve
 from redraft.errors import DrafterFailed, UsageError
 from redraft.protocols import DraftContext
-from redraft.schedule import CostPolicy, FixedPolicy, NonePolicy, compose, make_policy, propose
+from redraft.schedule import (
+    CostPolicy,
+    FixedPolicy,
+    NonePolicy,
+    SeedPolicy,
+    compose,
+    make_policy,
+    propose,
+)
 from redraft.tokens import NO_DRAFT, Choice, Draft, Step, Verdict
 
 SECONDS = {1: 1.0, 2: 1.2, 4: 2.0, 8: 3.4, 16: 6.0, 32: 12.0, 64: 24.0}
@@ -91,7 +99,15 @@ def test_fixed_counts_out_of_range_are_refused(count: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "kind"), [("none", NonePolicy), ("fixed:5", FixedPolicy), ("cost", CostPolicy)]
+    ("name", "kind"),
+    [
+        ("none", NonePolicy),
+        ("fixed:5", FixedPolicy),
+        ("cost", CostPolicy),
+        ("gate", CostPolicy),
+        ("seed", SeedPolicy),
+        ("seed-regions", SeedPolicy),
+    ],
 )
 def test_policies_by_name(name: str, kind: type) -> None:
     assert isinstance(make_policy(name, CostCurve(SECONDS)), kind)

@@ -23,13 +23,12 @@ from redraft.protocols import (
     Sampler,
     Sequence,
 )
+from redraft.tokens import FILLER as FILLER
 from redraft.tokens import Draft, Prefill, Step, Verdict
 from redraft.verify import verify
 
 PREFILL_PIECE = 128
 """Tokens of the prompt between two chances to report progress: under a second on a laptop."""
-FILLER = "filler"
-"""Drafter name of the tokens that only fill a forward up to the fewest tokens it must have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+FILLER = "filler"
+"""Drafter name of the tokens that only fill a forward up to the fewest tokens it must have."""
 FinishReason = Literal["stop", "length", "loop", "context", "time", "cancelled"]
 
 
@@ -39,6 +41,11 @@ class Draft:
 
     def __len__(self) -> int:
         return len(self.tokens)
+
+    @property
+    def proposed(self) -> int:
+        """How many tokens drafters proposed: all but the fillers, which come last."""
+        return len(self.tokens) - self.drafters.count(FILLER)
 
     def __add__(self, other: Draft) -> Draft:
         return Draft(

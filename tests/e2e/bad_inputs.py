@@ -153,7 +153,8 @@ SETTINGS = [
     Row("a context of 3 tokens", edit("--context", "3"),
         "--context is '3'; it must be a whole number, 256 … 1048576"),
     Row("a policy that does not exist", edit("--policy", "fixed:64"),
-        "--policy is 'fixed:64'; it must be none, cost or fixed:k with k = 1 … 63"),
+        "--policy is 'fixed:64'; it must be none, cost, gate, seed, seed-regions or fixed:k with"
+        " k = 1 … 63"),
     Row("a drafter that does not exist", edit("--drafters", "source,sufix"),
         "--drafters is 'source,sufix'; it must be different names of source, suffix, …"),
     Row("an engine that does not exist", edit("--engine", "gpu"),

@@ -136,7 +136,7 @@ def target(
 def compare(target: Target, kind: str, sampling: str, names: list[str]) -> int:
     drafters = [registry.build(name, target.resources) for name in names]
     accepted = 0
-    for policy in ("cost", "fixed:6") if names == MIXTURE else ("cost",):
+    for policy in ("cost", "gate", "seed", "fixed:6") if names == MIXTURE else ("cost",):
         made = make_policy(policy, CostCurve(CURVE), fewest=2)
         *got, taken = target.generate(kind, sampling, drafters, made)
         assert tuple(got) == target.plain(kind, sampling)

@@ -62,7 +62,9 @@ class Settings:
         "none, cost, gate, seed, seed-regions or fixed:k with k = 1 … 63",
     )
     gate_weights: str = _setting(
-        "", "weights of the policy `gate`; none: the package's own", "a file of redraft gate train"
+        "default",
+        "weights of the policy `gate`; default: the package's own",
+        "default or a file of redraft gate train",
     )
     seed_depth: int = _setting(5, "depth beyond which `seed` drafts little", "", 0, 1000)
     seed_low: float = _setting(0.5, "acceptance below which `seed` drafts little", "", 0, 1)

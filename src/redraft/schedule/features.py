@@ -106,9 +106,11 @@ class FeatureReader:
         """Follow a finished step. Returns what became of its judged tokens, 1 for accepted:
         those up to the first rejected one."""
         draft, accepted = step.verdict.draft, step.verdict.accepted
-        judged = min(len(draft), accepted + 1)
+        judged = min(draft.proposed, accepted + 1)
         if len(step.verdict.choices) <= accepted:
-            judged = accepted  # the output ended inside the draft: no token was rejected
+            judged = min(
+                draft.proposed, accepted
+            )  # the output ended inside the draft: no token was rejected
         for position in range(judged):
             good, name = float(position < accepted), draft.drafters[position]
             self._recent += (good - self._recent) / _MEMORY

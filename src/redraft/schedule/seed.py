@@ -77,5 +77,6 @@ class SeedPolicy:
 
     def commit(self, step: Step) -> None:
         """Remember what became of a draft."""
-        if step.verdict.draft:
-            self._judged.append((len(step.verdict.draft), step.verdict.accepted))
+        proposed = step.verdict.draft.proposed
+        if proposed:
+            self._judged.append((proposed, min(proposed, step.verdict.accepted)))

@@ -25,6 +25,8 @@ from redraft.schedule.features import NUMERIC, ODDS_SCALE, Features
 VERSION = 1
 STEP = 0.02
 """Rate of the online correction: one wrong token moves log-odds by a few hundredths."""
+OWN = "default"
+"""Names the weights that are part of the package."""
 _DEFAULT = "default_gate.json"
 
 
@@ -104,10 +106,10 @@ def default_weights() -> Weights:
     )
 
 
-def open_gate(path: str = "") -> SurvivalModel:
-    """A model to learn on, with weights from a file, or the package's own where none is named.
+def open_gate(name: str = OWN) -> SurvivalModel:
+    """A model that can learn on, with weights from a file or, for OWN, those of the package.
     Raises InputError as `read_weights` does."""
-    return SurvivalModel(read_weights(Path(path)) if path else default_weights())
+    return SurvivalModel(default_weights() if name == OWN else read_weights(Path(name)))
 
 
 def weights_json(weights: Weights) -> bytes:
