@@ -35,8 +35,8 @@ ODDS_SCALE = 4.0
 FIELDS = ("drafter", "evidence", "position", "kind", "token_class", "region", "handed")
 """Categorical fields, one category each per token."""
 SYNTAX_FIELDS = frozenset({"kind", "token_class", "region"})
-JUDGED = 24
-"""Tokens of a draft that are judged: those behind them are seldom reached."""
+JUDGED = 16
+"""Tokens of a draft that are judged: those behind them are seldom reached, and training saw none."""
 _MEMORY = 24.0
 """Tokens after which a judged one counts by 1 / e in the share accepted lately."""
 _POSITIONS = (1, 2, 4, 8, 16)
