@@ -22,6 +22,7 @@ from redraft.engines.fake import FakeTokenizer
 from redraft.errors import CheckFailed, InputError, UsageError
 from redraft.protocols import Sequence
 from redraft.schedule import make_policy
+from schedule_doubles import Lines
 
 CURVE = Curve("test", "made up", {1: 0.05, 2: 0.06, 4: 0.09, 8: 0.15, 16: 0.3, 64: 1.2})
 DRAFTERS = ("source", "suffix")
@@ -262,6 +263,26 @@ def test_sampling_time_counts_only_where_it_was_timed(traces: tuple[Trace, ...])
     timed = next(trace for trace in traces if trace.plain_seconds is not None)
     assert row_seconds(timed) > 0
     assert row_seconds(replace(timed, plain_seconds=None)) == 0
+
+
+def test_traces_say_where_each_drafted_token_stands(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REDRAFT_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr("redraft.bench.recorder.known_syntax", lambda: lambda tokenizer: Lines())
+    words = ["trace", "functions", f"--path={folder.parent / 'functions.jsonl'}", "--limit=1"]
+    asked = ["--engine=fake", "--max-tokens=60", "--temperature=0.3", f"--output={tmp_path}"]
+    app([*words, *asked], standalone_mode=False)
+    [trace] = read_traces([tmp_path])
+    done = 0
+    for step in trace.steps:
+        assert len(step.syntax) == len(step.tokens)
+        before = [*trace.context.source, *trace.output[:done]]
+        for count, place in enumerate(step.syntax):
+            lines = [*before, *step.tokens[:count]].count(10)
+            assert place == ("odd" if lines % 2 else "even", lines % 3, "", *place[3:])
+        done += step.committed
+    assert done == len(trace.output) == 60
 
 
 def test_recording_alone_gives_the_same_output(

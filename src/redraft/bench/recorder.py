@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from redraft.bench.measure import Timed
 from redraft.bench.provenance import code, weights_sha256
+from redraft.bench.replay.following import FollowedSyntax, known_syntax
 from redraft.bench.rows import Cause
 from redraft.bench.tasks import BenchTask
-from redraft.bench.traces import Trace, TraceOrigin, read_trace, trace_path, trace_step, write_trace
+from redraft.bench.traces import (
+    Trace,
+    TraceOrigin,
+    TraceStep,
+    read_trace,
+    trace_path,
+    trace_step,
+    write_trace,
+)
 from redraft.errors import UsageError
 from redraft.session import Session
 
@@ -21,6 +31,7 @@ class Recorder:
     def __init__(self, session: Session, workload: str, folder: Path) -> None:
         loaded, settings = session.loaded, session.settings
         self._folder = folder
+        self._tokenizer = loaded.tokenizer
         self._origin = TraceOrigin(
             workload=workload,
             engine=loaded.engine_name,
@@ -50,6 +61,15 @@ class Recorder:
             )
         return True
 
+    def _steps(self, drafted: Timed) -> tuple[TraceStep, ...]:
+        """The steps, with the place of every drafted token where syntax is known. Looked up after
+        the run, which so is timed without."""
+        steps = tuple(map(trace_step, drafted.steps))
+        follow = known_syntax()
+        if follow is None:
+            return steps
+        return with_places(steps, drafted, follow(self._tokenizer))
+
     def keep(
         self, task: BenchTask, drafted: Timed, excluded: Cause | None, plain: float | None = None
     ) -> None:
@@ -63,8 +83,27 @@ class Recorder:
             room=drafted.plan.room,
             output=drafted.tokens,
             finish_reason=drafted.finish_reason,
-            steps=tuple(map(trace_step, drafted.steps)),
+            steps=self._steps(drafted),
             seconds=drafted.statistics.decode_seconds,
             plain_seconds=plain,
         )
         write_trace(self._folder, trace)
+
+
+def with_places(
+    steps: tuple[TraceStep, ...], drafted: Timed, view: FollowedSyntax
+) -> tuple[TraceStep, ...]:
+    """The steps of an answer with where each drafted token would stand."""
+    view.start(drafted.plan.context)
+    found = []
+    for step, made in zip(steps, drafted.steps, strict=True):
+        places = [view.place(step.tokens[:count]) for count in range(len(step.tokens))]
+        columns = tuple(
+            None
+            if place is None
+            else (place.kind, place.depth, place.definition, place.token_class, place.region)
+            for place in places
+        )
+        found.append(replace(step, syntax=columns))
+        view.commit(made.tokens)
+    return tuple(found)

@@ -34,9 +34,8 @@ ODDS_SCALE = 4.0
 """Brings log-odds to the size of the other features."""
 FIELDS = ("drafter", "evidence", "position", "kind", "token_class", "region", "handed")
 """Categorical fields, one category each per token."""
-SYNTAX_FIELDS = frozenset({"kind", "token_class", "region"})
 JUDGED = 16
-"""Tokens of a draft that are judged: those behind them are seldom reached, and training saw none."""
+"""Tokens of a draft that are judged: those behind them are seldom reached; training saw none."""
 _MEMORY = 24.0
 """Tokens after which a judged one counts by 1 / e in the share accepted lately."""
 _POSITIONS = (1, 2, 4, 8, 16)
