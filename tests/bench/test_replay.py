@@ -225,7 +225,7 @@ def test_a_simulation_that_is_off_fails_the_check(
     slow = "--curve=server-2-cores-a"  # forwards of the fake engine take microseconds
     with pytest.raises(CheckFailed, match="off the measured"):
         app([*words, slow, "--within=1"], standalone_mode=False)
-    with pytest.raises(UsageError, match="--traces"):
+    with pytest.raises(UsageError, match="--against"):
         app([*words[:2], "--policy=none", words[-1], "--within=10"], standalone_mode=False)
 
 
@@ -257,6 +257,23 @@ def test_only_the_recorded_way_is_compared_with_the_real_one(traces: tuple[Trace
     )
     assert real(replace(asked, drafters=("suffix",)), [way]) is None
     assert real(asked, [way | {"policy": "cost"}]) is None
+
+
+def test_a_published_bench_is_compared_with_task_by_task(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [path] = (folder.parent / "out").glob("functions-*.json")
+    published = orjson.loads(path.read_bytes())
+    one = replayed(
+        capsys, str(folder), "--policy=fixed:5", f"--against={path}", f"--output={tmp_path}"
+    )
+    assert one["curve"] == path.name
+    assert one["real"]["speedup"] == pytest.approx(published["speedup"])
+    assert one["real"]["tasks"] == published["tasks"]
+    other = replayed(
+        capsys, str(folder), "--policy=cost", f"--against={path}", f"--output={tmp_path}"
+    )
+    assert other["real"] is None
 
 
 def test_sampling_time_counts_only_where_it_was_timed(traces: tuple[Trace, ...]) -> None:

@@ -41,6 +41,14 @@ class ReplayOptions:
             help="What forwards cost: recorded, a known name, or JSON of doctor or bench.",
         ),
     ] = "recorded"
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            "--against",
+            metavar="FILE",
+            help="JSON of a bench of the same tasks: print its speedup, and use its curve.",
+        ),
+    ] = None
     believe: Annotated[
         str | None,
         typer.Option("--believe", metavar="FILE|NAME", help="The curve that policies are told."),
@@ -114,11 +122,14 @@ def _plan(traces: Sequence[Trace], options: ReplayOptions) -> ReplayPlan:
     from redraft.bench.replay.curves import RECORDED, find_curve, find_pair
     from redraft.bench.replay.following import known_syntax
     from redraft.bench.replay.run import BASELINES, ReplayPlan
+    from redraft.bench.report import read_document
     from redraft.errors import UsageError
     from redraft.schedule import read_weights
 
     pair = find_pair(options.pair) if options.pair else None
     name = pair.curve if pair and options.curve == RECORDED else options.curve
+    if options.against and name == RECORDED:
+        name = str(options.against)
     curve = None if name == RECORDED else find_curve(name)
     acceptance = options.model_acceptance
     if acceptance is None and pair:
@@ -140,6 +151,7 @@ def _plan(traces: Sequence[Trace], options: ReplayOptions) -> ReplayPlan:
         model=model,
         weights=read_weights(options.weights) if options.weights else None,
         follow=known_syntax(),
+        against=read_document(options.against) if options.against else None,
     )
 
 
@@ -167,8 +179,8 @@ def _check_difference(real: Any, within: float | None) -> None:
         return
     if real is None:
         raise UsageError(
-            "--within needs traces that a bench recorded with --traces, and their policy and"
-            " drafters among those replayed"
+            "--within needs real runs of a replayed policy: traces that a bench recorded with"
+            " --traces by the same drafters, or the JSON of a bench of these tasks by --against"
         )
     if abs(real["difference"]) > within / 100:
         raise CheckFailed(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from redraft import drafters as registry
@@ -51,6 +52,8 @@ class ReplayPlan:
     """Of the gate; None: the package's own."""
     follow: Follow | None = None
     """Makes what follows syntax; None: nothing does."""
+    against: Mapping[str, Any] | None = None
+    """The JSON of a bench over the same tasks, whose speed stands beside the simulated one."""
 
 
 def check(plan: ReplayPlan) -> None:
@@ -164,24 +167,19 @@ def run_replay(
 
 
 def real(plan: ReplayPlan, ways: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """The speed of the recorded runs beside the simulated one of the same policy and drafters,
-    over the same tasks; None where no trace was recorded in a bench, or none by these."""
-    measured = {trace.task: trace for trace in plan.traces if trace.plain_seconds is not None}
+    """The speed of real runs beside the simulated one of the same policy over the same tasks: of
+    the bench to be compared with, else of the recorded runs by the same drafters. None where no
+    such runs were timed."""
     for way in ways:
-        rows = [
-            row
-            for row in way["rows"]
-            if row["name"] in measured and _made_by(measured[row["name"]], way["policy"], plan)
-        ]
+        measured = _measured(plan, way["policy"])
+        rows = [row for row in way["rows"] if row["name"] in measured]
         if not rows:
             continue
-        found = [measured[row["name"]] for row in rows]
         simulated = sum(row["timings"]["plain"][0] for row in rows) / sum(
             row["timings"]["drafted"][0] for row in rows
         )
-        speedup = sum(trace.plain_seconds or 0.0 for trace in found) / sum(
-            trace.seconds for trace in found
-        )
+        found = [measured[row["name"]] for row in rows]
+        speedup = sum(plain for plain, _ in found) / sum(drafted for _, drafted in found)
         return {
             "policy": way["policy"],
             "tasks": len(rows),
@@ -192,8 +190,23 @@ def real(plan: ReplayPlan, ways: Sequence[Mapping[str, Any]]) -> dict[str, Any] 
     return None
 
 
-def _made_by(trace: Trace, policy: str, plan: ReplayPlan) -> bool:
-    return trace.origin.policy == policy and set(trace.origin.drafters) == set(plan.drafters)
+def _measured(plan: ReplayPlan, policy: str) -> dict[str, tuple[float, float]]:
+    """By task: seconds of fastest plain decoding and of this policy's."""
+    if plan.against is not None:
+        if plan.against["policy"] != policy:
+            return {}
+        timed = [row for row in plan.against["rows"] if row["excluded"] is None and row["timings"]]
+        return {
+            row["name"]: (median(row["timings"]["plain"]), median(row["timings"]["drafted"]))
+            for row in timed
+        }
+    return {
+        trace.task: (trace.plain_seconds, trace.seconds)
+        for trace in plan.traces
+        if trace.plain_seconds is not None
+        and trace.origin.policy == policy
+        and set(trace.origin.drafters) == set(plan.drafters)
+    }
 
 
 def _origin(plan: ReplayPlan, command: str) -> dict[str, Any]:
