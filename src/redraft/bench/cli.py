@@ -10,15 +10,20 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 
-from redraft.bench.options import ExactOptions, RunOptions, with_options
-from redraft.bench.tasks import Workload
-from redraft.errors import Cancelled, CheckFailed, RedraftError
+from redraft.bench.options import AsJson, ExactOptions, RunOptions, ScenarioOptions, with_options
+from redraft.bench.tasks import FromFiles
+from redraft.errors import Cancelled, CheckFailed, RedraftError, UsageError
 from redraft.terminal.flags import Flags, with_settings
+
+if TYPE_CHECKING:
+    from redraft.bench.run import BenchPlan
+    from redraft.config import Settings
 
 app = typer.Typer(
     name="bench",
@@ -57,6 +62,71 @@ def functions(options: RunOptions, flags: Flags) -> None:
 def completions(options: RunOptions, flags: Flags) -> None:
     """Gaps in files: HumanEval-Infilling's single lines and random spans, by path."""
     _bench("completions", options, flags)
+
+
+scenario_app = typer.Typer(
+    name="scenarios", help="Completion, function and refactoring in Go, Rust, Python, TypeScript."
+)
+app.add_typer(scenario_app)
+
+
+@scenario_app.callback(
+    invoke_without_command=True, epilog="Example: redraft bench scenarios --cell refactoring/go"
+)
+@with_settings
+@with_options
+def scenarios(click: typer.Context, options: ScenarioOptions, flags: Flags) -> None:
+    """Completion, function and refactoring in Go, Rust, Python, TypeScript, from real packages.
+
+    Runs the fixed sample of 4 tasks per cell, unless --all, --sample or --limit say otherwise.
+    """
+    from redraft.bench.run import BenchPlan
+    from redraft.bench.scenarios import choose
+    from redraft.bench.workloads import tasks_sha256
+    from redraft.config import load_settings
+
+    if click.invoked_subcommand is not None:
+        return
+    if options.path:
+        raise UsageError("scenarios are cut from pinned packages; leave --path out")
+    settings = load_settings(flags)
+    with _tasks_or_exit("scenarios", options.skip_missing):
+        chosen = choose(options.cell or (), options.every, options.selection(settings.seed))
+    for cell, reason in chosen.skipped.items():
+        print(f"{cell} skipped: {reason}", file=sys.stderr)
+    plan = BenchPlan(
+        workload="scenarios",
+        tasks=chosen.tasks,
+        sample=chosen.sample,
+        set_sha256=tasks_sha256(chosen.whole),
+        repeats=options.times,
+        output=options.output,
+        corpus=options.corpus,
+        fresh=options.fresh,
+        skipped=chosen.skipped,
+        command=_command(),
+    )
+    _run(plan, settings, options.as_json)
+
+
+@scenario_app.command("fetch", epilog="Example: redraft bench scenarios fetch")
+def fetch_scenarios(as_json: AsJson = False) -> None:
+    """Fetch the pinned packages that scenarios are cut from (9 MB), and count the tasks."""
+    from redraft.bench.scenarios import fetch_all, print_fetched
+    from redraft.bench.watch import watching
+    from redraft.terminal.screen import write_json
+
+    with watching() as watch:
+        fetched = fetch_all(watch)
+    if as_json:
+        write_json(asdict(fetched))
+    else:
+        print_fetched(fetched, print)
+    if fetched.problems:
+        raise TasksMissing(
+            f"{len(fetched.problems)} packages cannot be had, so that {len(fetched.skipped)} "
+            "cells have no tasks; the others can be run"
+        )
 
 
 @app.command(epilog="Example: redraft bench exact --functions HumanEval.jsonl.gz")
@@ -127,21 +197,15 @@ def report(
         print_document(document)
 
 
-def _bench(workload: Workload, options: RunOptions, flags: Flags) -> None:
-    from redraft.bench.run import BenchPlan, run_bench
+def _bench(workload: FromFiles, options: RunOptions, flags: Flags) -> None:
+    from redraft.bench.run import BenchPlan
     from redraft.bench.tasks import load_tasks, select
-    from redraft.bench.watch import watching
-    from redraft.bench.workloads import WorkloadMissing, tasks_sha256
+    from redraft.bench.workloads import tasks_sha256
     from redraft.config import load_settings
 
     settings = load_settings(flags)
-    try:
+    with _tasks_or_exit(workload, options.skip_missing):
         tasks = load_tasks(workload, options.path or ())
-    except WorkloadMissing as error:
-        if options.skip_missing:
-            print(f"{workload} skipped: {error}", file=sys.stderr)
-            raise typer.Exit(0) from None
-        raise TasksMissing(str(error)) from None
     selection = options.selection(settings.seed)
     chosen = select(tasks, selection)
     plan = BenchPlan(
@@ -155,9 +219,30 @@ def _bench(workload: Workload, options: RunOptions, flags: Flags) -> None:
         fresh=options.fresh,
         command=_command(),
     )
+    _run(plan, settings, options.as_json)
+
+
+def _run(plan: BenchPlan, settings: Settings, as_json: bool) -> None:
+    from redraft.bench.run import run_bench
+    from redraft.bench.watch import watching
+
     with _resumable(), watching() as watch:
         outcome = run_bench(plan, settings, watch)
-    _show(outcome.path, outcome.document, options.as_json)
+    _show(outcome.path, outcome.document, as_json)
+
+
+@contextmanager
+def _tasks_or_exit(workload: str, skip_missing: bool) -> Iterator[None]:
+    """What to do where tasks cannot be had: say so and exit with 0, or raise TasksMissing."""
+    from redraft.bench.workloads import WorkloadMissing
+
+    try:
+        yield
+    except WorkloadMissing as error:
+        if skip_missing:
+            print(f"{workload} skipped: {error}", file=sys.stderr)
+            raise typer.Exit(0) from None
+        raise TasksMissing(str(error)) from None
 
 
 @contextmanager

@@ -72,6 +72,19 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ScenarioOptions(RunOptions):
+    """What the user asked of the scenarios, besides settings."""
+
+    cell: Annotated[
+        list[str] | None,
+        typer.Option("--cell", metavar="CELL", help="Only these: function/go, rust, refactoring …"),
+    ] = None
+    every: Annotated[
+        bool, typer.Option("--all", help="All tasks instead of the fixed sample of 4 per cell.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
 class ExactOptions:
     """What the user asked of the exactness bench, besides settings."""
 

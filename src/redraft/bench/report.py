@@ -179,6 +179,8 @@ def _more_lines(one: Document) -> Iterator[str]:
             f"unchanged tokens {_percent(one['unchanged_share'])} on average; "
             f"{_percent(one['unchanged_below_60_percent'])} of the tasks below 60%"
         )
+    if one["workload"] == "scenarios":
+        yield from _cell_lines(one)
     for name, counts in one["by_drafter"].items():
         yield f"{name}: {counts['proposed']:,} proposed, {counts['accepted']:,} accepted"
     survival = [f"{share:.2f}" for share in one["survival_by_position"][:12]]
@@ -192,6 +194,17 @@ def _more_lines(one: Document) -> Iterator[str]:
     for left_out in one["excluded"]:
         yield f"not counted: {left_out['task']}: {left_out['reason']}"
     yield from _origin_lines(one)
+
+
+def _cell_lines(one: Document) -> Iterator[str]:
+    """What the tasks of each cell amount to, and which cells have none."""
+    for cell, figures in one["by_kind"].items():
+        yield (
+            f"{cell}: {_times(figures['speedup'])} over {figures['tasks']} tasks, worst "
+            f"{_times(figures['worst'])}, {_number(figures['tokens_per_forward'])} tokens a forward"
+        )
+    for cell, reason in one["skipped"].items():
+        yield f"{cell} skipped: {reason}"
 
 
 def _origin_lines(one: Document) -> Iterator[str]:

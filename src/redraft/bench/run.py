@@ -6,7 +6,7 @@ An interrupted run resumes where it stopped, by the journal. It does not know ho
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class BenchPlan:
     """Folder of index files to draft from; None for no corpus."""
     fresh: bool = False
     """Start over, whatever was measured before."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Cells that have no tasks here, and why."""
     command: str = ""
     """What a reader types to measure this again."""
 
@@ -86,6 +88,7 @@ def _asked(plan: BenchPlan) -> dict[str, Any]:
         "tasks_sha256": tasks_sha256(plan.tasks),
         "set_sha256": plan.set_sha256,
         "sample": dict(plan.sample),
+        "skipped": dict(plan.skipped),
         "repeats": plan.repeats,
     }
 

@@ -52,6 +52,7 @@ def run_task(
     return TaskRow(
         name=task.name,
         kind=task.kind,
+        language=task.request.language,
         excluded=cause,
         reason=reason,
         equal=all(place is None for place in different),
@@ -101,6 +102,7 @@ def _without_run(task: BenchTask, reason: str) -> TaskRow:
     return TaskRow(
         name=task.name,
         kind=task.kind,
+        language=task.request.language,
         excluded="context",
         reason=reason,
         equal=None,
