@@ -8,7 +8,7 @@ RUN := .venv/.installed
 DEV := .venv/.installed-dev
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: demo test test-fast test-llamacpp check format docs clean
+.PHONY: demo test test-fast test-llamacpp test-peers check format docs clean
 .DEFAULT_GOAL := help
 .PHONY: help
 help:
@@ -41,7 +41,7 @@ demo: $(RUN)
 
 test: $(DEV)
 	@$(BIN)/redraft models pull qwen2.5-coder-1.5b qwen2.5-coder-0.5b
-	$(BIN)/pytest -m "not llamacpp"
+	$(BIN)/pytest -m "not llamacpp and not peers"
 
 test-fast: $(DEV)
 	$(BIN)/pytest
@@ -51,6 +51,11 @@ test-llamacpp: $(DEV)
 	@$(BIN)/pip install $(PIP_QUIET) -e '.[dev,llamacpp]'
 	@$(BIN)/redraft models pull qwen2.5-coder-1.5b qwen2.5-coder-0.5b
 	$(BIN)/pytest -m llamacpp
+
+test-peers: $(DEV)
+	@$(BIN)/pip install $(PIP_QUIET) -e '.[dev,peers]'
+	@$(BIN)/redraft models pull qwen2.5-coder-0.5b
+	$(BIN)/pytest -m peers
 
 check: $(DEV)
 	$(BIN)/ruff format --check

@@ -12,11 +12,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, get_args
 
 import typer
 
-from redraft.bench.options import AsJson, ExactOptions, RunOptions, ScenarioOptions, with_options
+from redraft.bench.options import (
+    AsJson,
+    ExactOptions,
+    PeerOptions,
+    RunOptions,
+    ScenarioOptions,
+    with_options,
+)
 from redraft.bench.tasks import FromFiles
 from redraft.errors import Cancelled, CheckFailed, RedraftError, UsageError
 from redraft.terminal.flags import Flags, with_settings
@@ -80,32 +87,12 @@ def scenarios(click: typer.Context, options: ScenarioOptions, flags: Flags) -> N
 
     Runs the fixed sample of 4 tasks per cell, unless --all, --sample or --limit say otherwise.
     """
-    from redraft.bench.run import BenchPlan
-    from redraft.bench.scenarios import choose
-    from redraft.bench.workloads import tasks_sha256
     from redraft.config import load_settings
 
     if click.invoked_subcommand is not None:
         return
-    if options.path:
-        raise UsageError("scenarios are cut from pinned packages; leave --path out")
     settings = load_settings(flags)
-    with _tasks_or_exit("scenarios", options.skip_missing):
-        chosen = choose(options.cell or (), options.every, options.selection(settings.seed))
-    for cell, reason in chosen.skipped.items():
-        print(f"{cell} skipped: {reason}", file=sys.stderr)
-    plan = BenchPlan(
-        workload="scenarios",
-        tasks=chosen.tasks,
-        sample=chosen.sample,
-        set_sha256=tasks_sha256(chosen.whole),
-        repeats=options.times,
-        output=options.output,
-        corpus=options.corpus,
-        fresh=options.fresh,
-        skipped=chosen.skipped,
-        command=_command(),
-    )
+    plan = _scenario_plan(options, settings)
     _run(plan, settings, options.as_json)
 
 
@@ -127,6 +114,30 @@ def fetch_scenarios(as_json: AsJson = False) -> None:
             f"{len(fetched.problems)} packages cannot be had, so that {len(fetched.skipped)} "
             "cells have no tasks; the others can be run"
         )
+
+
+@app.command(epilog="Example: redraft bench peers --workload scenarios --cell completion")
+@with_settings
+@with_options
+def peers(options: PeerOptions, flags: Flags) -> None:
+    """The same weights and prompts in llama.cpp's server engine, with each of its drafters.
+
+    Needs pip install 'redraft[peers]'. Each timed run of a peer loads the weights anew.
+    """
+    from redraft.bench.peers.run import run_peers
+    from redraft.bench.peers.specs import PEERS, field_of
+    from redraft.bench.watch import watching
+    from redraft.config import load_settings
+
+    settings = load_settings(flags)
+    field = field_of(PEERS, options.mode or ())
+    if options.workload == "scenarios":
+        plan = _scenario_plan(options, settings)
+    else:
+        plan = _plan(_from_files(options.workload), options, settings)
+    with _resumable(), watching() as watch:
+        outcome = run_peers(plan, field, settings, watch)
+    _show(outcome.path, outcome.document, options.as_json)
 
 
 @app.command(epilog="Example: redraft bench exact --functions HumanEval.jsonl.gz")
@@ -198,17 +209,30 @@ def report(
 
 
 def _bench(workload: FromFiles, options: RunOptions, flags: Flags) -> None:
-    from redraft.bench.run import BenchPlan
-    from redraft.bench.tasks import load_tasks, select
-    from redraft.bench.workloads import tasks_sha256
     from redraft.config import load_settings
 
     settings = load_settings(flags)
+    _run(_plan(workload, options, settings), settings, options.as_json)
+
+
+def _from_files(name: str) -> FromFiles:
+    known = get_args(FromFiles)
+    if name not in known:
+        raise UsageError(f"there is no workload {name}; name scenarios, {', '.join(known)}")
+    found: FromFiles = name  # type: ignore[assignment]
+    return found
+
+
+def _plan(workload: FromFiles, options: RunOptions, settings: Settings) -> BenchPlan:
+    from redraft.bench.run import BenchPlan
+    from redraft.bench.tasks import load_tasks, select
+    from redraft.bench.workloads import tasks_sha256
+
     with _tasks_or_exit(workload, options.skip_missing):
         tasks = load_tasks(workload, options.path or ())
     selection = options.selection(settings.seed)
     chosen = select(tasks, selection)
-    plan = BenchPlan(
+    return BenchPlan(
         workload=workload,
         tasks=chosen,
         sample=selection.describe(len(chosen), len(tasks)),
@@ -219,7 +243,31 @@ def _bench(workload: FromFiles, options: RunOptions, flags: Flags) -> None:
         fresh=options.fresh,
         command=_command(),
     )
-    _run(plan, settings, options.as_json)
+
+
+def _scenario_plan(options: ScenarioOptions, settings: Settings) -> BenchPlan:
+    from redraft.bench.run import BenchPlan
+    from redraft.bench.scenarios import choose
+    from redraft.bench.workloads import tasks_sha256
+
+    if options.path:
+        raise UsageError("scenarios are cut from pinned packages; leave --path out")
+    with _tasks_or_exit("scenarios", options.skip_missing):
+        chosen = choose(options.cell or (), options.every, options.selection(settings.seed))
+    for cell, reason in chosen.skipped.items():
+        print(f"{cell} skipped: {reason}", file=sys.stderr)
+    return BenchPlan(
+        workload="scenarios",
+        tasks=chosen.tasks,
+        sample=chosen.sample,
+        set_sha256=tasks_sha256(chosen.whole),
+        repeats=options.times,
+        output=options.output,
+        corpus=options.corpus,
+        fresh=options.fresh,
+        skipped=chosen.skipped,
+        command=_command(),
+    )
 
 
 def _run(plan: BenchPlan, settings: Settings, as_json: bool) -> None:

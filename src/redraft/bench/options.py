@@ -85,6 +85,20 @@ class ScenarioOptions(RunOptions):
 
 
 @dataclass(frozen=True, slots=True)
+class PeerOptions(ScenarioOptions):
+    """What the user asked of the comparison with peers, besides settings."""
+
+    workload: Annotated[
+        str,
+        typer.Option("--workload", metavar="NAME", help="Tasks of which bench both sides answer."),
+    ] = "edits"
+    mode: Annotated[
+        list[str] | None,
+        typer.Option("--mode", metavar="MODE", help="Only these: plain, ngram-simple, draft, …"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExactOptions:
     """What the user asked of the exactness bench, besides settings."""
 

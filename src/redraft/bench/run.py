@@ -70,7 +70,7 @@ def run_bench(plan: BenchPlan, settings: Settings, watch: Watch) -> Outcome:
     with Session(tested, watch.stage) as session:
         facts = fair_corpus(plan.corpus, session.loaded.tokenizer) if plan.corpus else None
         watch.stage("reading checksums")
-        origin = {**_asked(plan), **provenance.origin(session, facts)}
+        origin = {**asked(plan), **provenance.origin(session, facts)}
         with Journal(plan.output, plan.workload, holds_for(origin), plan.fresh) as journal:
             before = provenance.moment()
             rows = _measure(plan, session, journal, watch)
@@ -81,7 +81,8 @@ def run_bench(plan: BenchPlan, settings: Settings, watch: Watch) -> Outcome:
     return Outcome(path, document)
 
 
-def _asked(plan: BenchPlan) -> dict[str, Any]:
+def asked(plan: BenchPlan) -> dict[str, Any]:
+    """What was asked for, for the JSON."""
     return {
         "workload": plan.workload,
         "command": plan.command,

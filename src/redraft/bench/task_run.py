@@ -38,7 +38,7 @@ def run_task(
     except ContextFull as error:
         return _without_run(task, str(error))
     reference, drafted = runs[0]
-    cause, reason = _exclusion(task, reference)
+    cause, reason = exclusion(task, reference)
     timings, drift = None, 0
     if cause is None:
         forced = [_forced_turn(measuring, task, drafted, done)]
@@ -90,7 +90,8 @@ def _forced_turn(
     return plain, control
 
 
-def _exclusion(task: BenchTask, reference: Timed) -> tuple[Cause | None, str]:
+def exclusion(task: BenchTask, reference: Timed) -> tuple[Cause | None, str]:
+    """Why a task does not count for speed, and one line more; (None, "") where it does."""
     reason = reference.finish_reason
     if reason in ("length", "loop", "context", "time"):
         return reason, f"plain output ended by {reason} after {len(reference.tokens)} tokens"
