@@ -20,7 +20,7 @@ from redraft.bench.workloads.scenarios.archives import SourceFile, read_sources
 from redraft.bench.workloads.scenarios.files import in_turn, order_of
 from redraft.bench.workloads.scenarios.gaps import Gap, body_gaps, line_gaps
 from redraft.bench.workloads.scenarios.pins import LANGUAGES, PINS, Language, SourcePin
-from redraft.bench.workloads.scenarios.refactorings import Refactoring, refactorings
+from redraft.bench.workloads.scenarios.refactorings import Refactoring, possible_refactorings
 from redraft.bench.workloads.task_set import sample
 
 Scenario = Literal["completion", "function", "refactoring"]
@@ -75,7 +75,7 @@ class ScenarioSet:
 
 
 def scenario_set(
-    cache: Path | None = None, pins: Iterable[SourcePin] = PINS, seed: int = SEED
+    cache: Path | None = None, pins: Sequence[SourcePin] = PINS, seed: int = SEED
 ) -> ScenarioSet:
     """The tasks from the packages in `cache` (default `bench_cache()`), cell by cell."""
     tasks: list[ScenarioTask] = []
@@ -136,7 +136,7 @@ def _refactorings(files: Sequence[SourceFile], seed: int) -> list[ScenarioTask]:
     tasks: list[ScenarioTask] = []
     counts: dict[str, int] = {}
     for file in files:
-        possible = refactorings(file, seed)
+        possible = possible_refactorings(file, seed)
         if not possible:
             continue
         kind = min(possible, key=lambda one: (counts.get(one, 0), order_of(seed, file.path, one)))

@@ -64,7 +64,7 @@ class Refactoring:
 Builder = Callable[[SourceFile, Outline, int], Refactoring | None]
 
 
-def refactorings(file: SourceFile, seed: int) -> dict[str, Refactoring]:
+def possible_refactorings(file: SourceFile, seed: int) -> dict[str, Refactoring]:
     """What can be asked of a file, by kind; empty for files of another size."""
     if not FILE_TOKENS[0] <= rough_tokens(file.text) <= FILE_TOKENS[1]:
         return {}
