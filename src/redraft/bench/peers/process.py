@@ -47,6 +47,7 @@ class PeerProcess:
         try:
             self._exchange(asdict(opening))
         except BaseException:
+            self._process.kill()  # it may be in the middle of loading
             self.close()
             raise
 

@@ -13,8 +13,9 @@ from redraft.bench.workloads.scenarios.archives import SourceFile
 from redraft.bench.workloads.scenarios.files import order_of, outline, rough_tokens
 from redraft.bench.workloads.scenarios.outline import Function
 
-LINE_TOKENS = (5, 30)
-BODY_TOKENS = (100, 400)
+LINE_TOKENS = (8, 33)
+BODY_TOKENS = (125, 400)
+"""By `rough_tokens`, chosen so that real ones are 5 to 30, and 100 to 400."""
 BEFORE, AFTER = 5_000, 2_000
 """Most characters of the file shown on either side of a gap, cut at a line."""
 
