@@ -122,7 +122,7 @@ def fetch_scenarios(as_json: AsJson = False) -> None:
 def peers(options: PeerOptions, flags: Flags) -> None:
     """The same weights and prompts in llama.cpp's server engine, with each of its drafters.
 
-    Needs pip install 'redraft[peers]'. Each timed run of a peer loads the weights anew.
+    Needs the extra `peers`. Each timed run of a peer loads the weights anew.
     """
     from redraft.bench.peers.run import run_peers
     from redraft.bench.peers.specs import PEERS, field_of
