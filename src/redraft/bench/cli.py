@@ -98,7 +98,7 @@ def scenarios(click: typer.Context, options: ScenarioOptions, flags: Flags) -> N
 
 @scenario_app.command("fetch", epilog="Example: redraft bench scenarios fetch")
 def fetch_scenarios(as_json: AsJson = False) -> None:
-    """Fetch the pinned packages that scenarios are cut from (9 MB), and count the tasks."""
+    """Fetch the pinned packages that scenarios are cut from (6 MB), and count the tasks."""
     from redraft.bench.scenarios import fetch_all, print_fetched
     from redraft.bench.watch import watching
     from redraft.terminal.screen import write_json
