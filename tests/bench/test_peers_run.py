@@ -146,6 +146,8 @@ def test_refusals(tasks: Path) -> None:
         peers(tasks, "--mode=warp")
     with pytest.raises(UsageError, match="greedily"):
         peers(tasks, "--temperature=0.5")
+    with pytest.raises(UsageError, match="add --workload scenarios"):
+        peers(tasks, "--cell=rust")
     with pytest.raises(UsageError, match="no workload nonsense"):
         app(["peers", "--workload=nonsense", "--engine=fake"], standalone_mode=False)
 

@@ -82,14 +82,14 @@ app.add_typer(scenario_app)
 )
 @with_settings
 @with_options
-def scenarios(click: typer.Context, options: ScenarioOptions, flags: Flags) -> None:
+def scenarios(invocation: typer.Context, options: ScenarioOptions, flags: Flags) -> None:
     """Completion, function and refactoring in Go, Rust, Python, TypeScript, from real packages.
 
     Runs the fixed sample of 4 tasks per cell, unless --all, --sample or --limit say otherwise.
     """
     from redraft.config import load_settings
 
-    if click.invoked_subcommand is not None:
+    if invocation.invoked_subcommand is not None:
         return
     settings = load_settings(flags)
     plan = _scenario_plan(options, settings)
@@ -133,6 +133,8 @@ def peers(options: PeerOptions, flags: Flags) -> None:
     field = field_of(PEERS, options.mode or ())
     if options.workload == "scenarios":
         plan = _scenario_plan(options, settings)
+    elif options.cell or options.every:
+        raise UsageError("--cell and --all choose among scenarios; add --workload scenarios")
     else:
         plan = _plan(_from_files(options.workload), options, settings)
     with _resumable(), watching() as watch:
