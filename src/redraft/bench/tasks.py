@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from redraft.bench import workloads
 from redraft.bench.workloads.checks import Check
-from redraft.bench.workloads.scenarios import ScenarioTask
 from redraft.errors import UsageError
 from redraft.session import CompleteRequest, EditRequest, GenerateRequest, Run, Session
+
+if TYPE_CHECKING:
+    from redraft.bench.workloads.scenarios import ScenarioTask
 
 Workload = Literal["edits", "functions", "completions", "scenarios"]
 FromFiles = Literal["edits", "functions", "completions"]
