@@ -102,6 +102,16 @@ def test_fetching_counts_the_tasks_of_each_cell(pins: tuple[SourcePin, ...], ind
     assert lines[-1] == f"{sum(fetched.counts.values())} tasks"
 
 
+def test_the_command_fails_where_cells_are_missing(
+    pins: tuple[SourcePin, ...], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = scenarios.Fetched({"x.deb": "gone"}, {"function/go": 0}, {"function/go": "gone"})
+    monkeypatch.setattr(scenarios, "fetch_all", lambda watch: given)
+    with pytest.raises(TasksMissing, match="1 of 1 cells have no tasks"):
+        app(["scenarios", "fetch"], standalone_mode=False)
+    assert "function/go              skipped: gone" in capsys.readouterr().out
+
+
 def test_tasks_follow_from_the_packages_and_the_seed(
     pins: tuple[SourcePin, ...], index: Path
 ) -> None:

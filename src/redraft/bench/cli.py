@@ -109,10 +109,10 @@ def fetch_scenarios(as_json: AsJson = False) -> None:
         write_json(asdict(fetched))
     else:
         print_fetched(fetched, print)
-    if fetched.problems:
+    if fetched.skipped:
         raise TasksMissing(
-            f"{len(fetched.problems)} packages cannot be had, so that {len(fetched.skipped)} "
-            "cells have no tasks; the others can be run"
+            f"{len(fetched.skipped)} of {len(fetched.counts)} cells have no tasks here, for the "
+            "reasons above; the others can be run"
         )
 
 
