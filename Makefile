@@ -9,7 +9,7 @@ RUN := .venv/.installed
 DEV := .venv/.installed-dev
 PIP_QUIET := --quiet --disable-pip-version-check
 
-.PHONY: demo test test-fast fuzz test-llamacpp check format docs clean
+.PHONY: demo test test-fast fuzz test-llamacpp test-peers check format docs clean
 .DEFAULT_GOAL := help
 .PHONY: help
 help:
@@ -42,7 +42,7 @@ demo: $(RUN)
 
 test: $(DEV)
 	@$(BIN)/redraft models pull qwen2.5-coder-1.5b qwen2.5-coder-0.5b
-	$(BIN)/pytest -m "not llamacpp" --hypothesis-profile=thorough
+	$(BIN)/pytest -m "not llamacpp and not peers" --hypothesis-profile=thorough
 
 test-fast: $(DEV)
 	$(BIN)/pytest
@@ -57,6 +57,11 @@ test-llamacpp: $(DEV)
 	@$(BIN)/pip install $(PIP_QUIET) -e '.[dev,llamacpp]'
 	@$(BIN)/redraft models pull qwen2.5-coder-1.5b qwen2.5-coder-0.5b
 	$(BIN)/pytest -m llamacpp
+
+test-peers: $(DEV)
+	@$(BIN)/pip install $(PIP_QUIET) -e '.[dev,peers]'
+	@$(BIN)/redraft models pull qwen2.5-coder-0.5b
+	$(BIN)/pytest -m peers
 
 check: $(DEV)
 	$(BIN)/ruff format --check

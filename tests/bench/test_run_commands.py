@@ -10,7 +10,8 @@ import pytest
 from bench_doubles import Countdown, write_completions, write_functions
 
 from redraft import engines
-from redraft.bench.cli import TasksMissing, app
+from redraft.bench.cli import app
+from redraft.bench.plans import TasksMissing
 from redraft.bench.rows import TaskRow
 from redraft.bench.task_run import run_task
 from redraft.bench.tasks import BenchTask

@@ -38,6 +38,7 @@ COUNTS = Drafting(
 )
 ROW = TaskRow(
     name="one",
+    language="python",
     kind="rename",
     excluded=None,
     reason="",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import redraft
-from redraft.bench import cli, provenance
+from redraft.bench import plans, provenance
 from redraft.config import Settings
 
 
@@ -53,7 +53,9 @@ def test_no_place_on_this_machine_is_named(tmp_path: Path, monkeypatch: pytest.M
     assert record["model"] == "some.gguf" and str(tmp_path) not in str(record)
     words = ["redraft", "bench", "functions", f"--path={weights}", "-o", str(tmp_path), "a b"]
     monkeypatch.setattr("sys.argv", words)
-    assert cli._command() == f"redraft bench functions --path=some.gguf -o {tmp_path.name} 'a b'"
+    assert (
+        plans.command_line() == f"redraft bench functions --path=some.gguf -o {tmp_path.name} 'a b'"
+    )
 
 
 def test_weights_outside_the_catalogue_are_read(tmp_path: Path) -> None:

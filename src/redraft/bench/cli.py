@@ -12,15 +12,35 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from redraft.bench.options import AsJson, ExactOptions, RunOptions, TraceOptions, with_options
+from redraft.bench.options import (
+    AsJson,
+    ExactOptions,
+    PeerOptions,
+    RunOptions,
+    ScenarioOptions,
+    TraceOptions,
+    with_options,
+)
+from redraft.bench.plans import (
+    TasksMissing,
+    command_line,
+    plan_from_files,
+    plan_of_scenarios,
+    tasks_from_files,
+    workload_from_files,
+)
 from redraft.bench.replay.command import ReplayOptions
-from redraft.bench.tasks import BenchTask, Selection, Workload, select
-from redraft.errors import Cancelled, CheckFailed, RedraftError, UsageError
+from redraft.bench.tasks import FromFiles, Selection, select
+from redraft.errors import Cancelled, CheckFailed, UsageError
 from redraft.terminal.flags import Flags, SettingsCommand, with_settings
+
+if TYPE_CHECKING:
+    from redraft.bench.run import BenchPlan
+    from redraft.config import Settings
 
 app = typer.Typer(
     name="bench",
@@ -29,12 +49,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class TasksMissing(RedraftError):
-    """The tasks of a workload cannot be had here."""
-
-    exit_code: ClassVar[int] = 3
 
 
 @app.command(cls=SettingsCommand, epilog="Example: redraft bench edits --sample 8")
@@ -67,6 +81,80 @@ def completions(options: RunOptions, flags: Flags) -> None:
     _bench("completions", options, flags)
 
 
+scenario_app = typer.Typer(
+    name="scenarios", help="Completion, function and refactoring in Go, Rust, Python, TypeScript."
+)
+app.add_typer(scenario_app)
+
+
+@scenario_app.callback(
+    invoke_without_command=True, epilog="Example: redraft bench scenarios --cell refactoring/go"
+)
+@with_settings
+@with_options
+def scenarios(invocation: typer.Context, options: ScenarioOptions, flags: Flags) -> None:
+    """Completion, function and refactoring in Go, Rust, Python, TypeScript, from real packages.
+
+    Runs the fixed sample of 4 tasks per cell, unless --all, --sample or --limit say otherwise.
+    """
+    from redraft.config import load_settings
+
+    if invocation.invoked_subcommand is not None:
+        return
+    settings = load_settings(flags)
+    plan = plan_of_scenarios(options, settings)
+    _run(plan, settings, options.as_json)
+
+
+@scenario_app.command("fetch", epilog="Example: redraft bench scenarios fetch")
+def fetch_scenarios(as_json: AsJson = False) -> None:
+    """Fetch the pinned packages that scenarios are cut from (6 MB), and count the tasks."""
+    from redraft.bench.scenarios import fetch_all, print_fetched
+    from redraft.bench.watch import watching
+    from redraft.terminal.screen import write_json
+
+    with watching() as watch:
+        fetched = fetch_all(watch)
+    if as_json:
+        write_json(asdict(fetched))
+    else:
+        print_fetched(fetched, print)
+    if fetched.skipped:
+        raise TasksMissing(
+            f"{len(fetched.skipped)} of {len(fetched.counts)} cells have no tasks here, for the "
+            "reasons above; the others can be run"
+        )
+
+
+@app.command(
+    cls=SettingsCommand,
+    epilog="Example: redraft bench peers --workload scenarios --cell completion",
+)
+@with_settings
+@with_options
+def peers(options: PeerOptions, flags: Flags) -> None:
+    """The same weights and prompts in llama.cpp's server engine, with each of its drafters.
+
+    Needs the extra `peers`. Each timed run of a peer loads the weights anew.
+    """
+    from redraft.bench.peers.run import run_peers
+    from redraft.bench.peers.specs import PEERS, field_of
+    from redraft.bench.watch import watching
+    from redraft.config import load_settings
+
+    settings = load_settings(flags)
+    field = field_of(PEERS, options.mode or ())
+    if options.workload == "scenarios":
+        plan = plan_of_scenarios(options, settings)
+    elif options.cell or options.every:
+        raise UsageError("--cell and --all choose among scenarios; add --workload scenarios")
+    else:
+        plan = plan_from_files(workload_from_files(options.workload), options, settings)
+    with _resumable(), watching() as watch:
+        outcome = run_peers(plan, field, settings, watch)
+    _show(outcome.path, outcome.document, options.as_json)
+
+
 @app.command(
     cls=SettingsCommand, epilog="Example: redraft bench exact --functions HumanEval.jsonl.gz"
 )
@@ -87,7 +175,7 @@ def exact(options: ExactOptions, flags: Flags) -> None:
         sampled=options.sample,
         corpus=options.corpus,
         fresh=options.fresh,
-        command=_command(),
+        command=command_line(),
     )
     with _resumable(), watching() as watch:
         outcome = run_exact(plan, settings, watch)
@@ -132,7 +220,7 @@ def corpus(
 @with_settings
 @with_options
 def trace(
-    workload: Annotated[Workload, typer.Argument(help="edits, functions or completions.")],
+    workload: Annotated[FromFiles, typer.Argument(help="edits, functions or completions.")],
     options: TraceOptions,
     flags: Flags,
 ) -> None:
@@ -142,7 +230,7 @@ def trace(
     from redraft.config import load_settings
 
     settings = load_settings(flags)
-    tasks = _tasks(workload, options.path or (), skip_missing=False)
+    tasks = tasks_from_files(workload, options.path or (), skip_missing=False)
     chosen = select(tasks, Selection(options.limit, options.sample, settings.seed))
     plan = RecordingPlan(workload, chosen, options.output, options.corpus, options.fresh)
     with _resumable(), watching() as watch:
@@ -163,7 +251,7 @@ def replay(
     """Decode recorded outputs again by other policies and drafters; time is simulated."""
     from redraft.bench.replay.command import replay as replay_traces
 
-    replay_traces(traces, options, _command())
+    replay_traces(traces, options, command_line())
 
 
 @app.command(epilog="Example: redraft bench report bench-results/edits-*.json")
@@ -184,51 +272,20 @@ def report(
         print_document(document)
 
 
-def _bench(workload: Workload, options: RunOptions, flags: Flags) -> None:
-    from redraft.bench.run import BenchPlan, run_bench
-    from redraft.bench.watch import watching
-    from redraft.bench.workloads import tasks_sha256
+def _bench(workload: FromFiles, options: RunOptions, flags: Flags) -> None:
     from redraft.config import load_settings
 
     settings = load_settings(flags)
-    tasks = _tasks(workload, options.path or (), options.skip_missing)
-    selection = options.selection(settings.seed)
-    chosen = select(tasks, selection)
-    plan = BenchPlan(
-        workload=workload,
-        tasks=chosen,
-        sample=selection.describe(len(chosen), len(tasks)),
-        set_sha256=tasks_sha256(tasks),
-        repeats=options.times,
-        output=options.output,
-        corpus=options.corpus,
-        fresh=options.fresh,
-        command=_command(),
-        traces=options.traces,
-    )
+    _run(plan_from_files(workload, options, settings), settings, options.as_json)
+
+
+def _run(plan: BenchPlan, settings: Settings, as_json: bool) -> None:
+    from redraft.bench.run import run_bench
+    from redraft.bench.watch import watching
+
     with _resumable(), watching() as watch:
         outcome = run_bench(plan, settings, watch)
-    _show(outcome.path, outcome.document, options.as_json)
-
-
-def _tasks(workload: Workload, paths: Sequence[Path], skip_missing: bool) -> tuple[BenchTask, ...]:
-    """A workload's tasks.
-
-    Raises UsageError where nobody says which file has them and TasksMissing where they cannot be
-    had, or ends the command where that is no failure.
-    """
-    from redraft.bench.tasks import load_tasks
-    from redraft.bench.workloads import FileNotNamed, WorkloadMissing
-
-    try:
-        return load_tasks(workload, paths)
-    except WorkloadMissing as error:
-        if skip_missing:
-            print(f"{workload} skipped: {error}", file=sys.stderr)
-            raise typer.Exit(0) from None
-        if isinstance(error, FileNotNamed):
-            raise UsageError(str(error)) from None
-        raise TasksMissing(str(error)) from None
+    _show(outcome.path, outcome.document, as_json)
 
 
 @contextmanager
@@ -257,14 +314,3 @@ def _show(path: Path, document: Mapping[str, Any], as_json: bool) -> None:
             f"{len(unequal)} of {document['compared']} outputs differ from plain decoding, the "
             f"first in {first['task']} at token {first['differs_at']}; please report this"
         )
-
-
-def _command() -> str:
-    """What was typed, without folders: a figure names it, and folders are this machine's."""
-    return " ".join(["redraft", *map(_word, sys.argv[1:])])
-
-
-def _word(word: str) -> str:
-    flag, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-    value = Path(value).name if "/" in value else value
-    return f"{flag}{equals}" + (f"'{value}'" if " " in value else value)

@@ -16,6 +16,7 @@ import numpy as np
 
 from redraft.bench.workloads import EDIT_PACKAGE
 from redraft.bench.workloads.package import bench_cache
+from redraft.bench.workloads.scenarios.pins import PINS
 from redraft.config import Settings
 from redraft.drafters.corpus.build import Budget, build_index
 from redraft.drafters.corpus.files import installed_python, python_segment
@@ -32,6 +33,7 @@ EXCLUDED = (
     "lm_eval",
     "bigcode_eval",
     "multipl_e",
+    *(pin.name for pin in PINS if pin.registry == "pypi"),
 )
 """Packages that hold tasks of a workload, or are likely to hold their answers."""
 

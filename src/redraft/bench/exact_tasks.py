@@ -12,14 +12,14 @@ from pathlib import Path
 
 from redraft.bench import workloads
 from redraft.bench.builtin import builtin_completions, builtin_edits, builtin_functions
-from redraft.bench.tasks import BenchTask, Workload, load_tasks
+from redraft.bench.tasks import BenchTask, FromFiles, load_tasks
 
 TASKS = 30
 """Tasks of the full set; each is answered greedily and seeded, so it has 60 generations."""
 TEMPERATURE = 0.8
 SEED = 1
 
-_BUILT_IN: dict[Workload, Callable[[], tuple[BenchTask, ...]]] = {
+_BUILT_IN: dict[FromFiles, Callable[[], tuple[BenchTask, ...]]] = {
     "edits": builtin_edits,
     "functions": builtin_functions,
     "completions": builtin_completions,
@@ -30,7 +30,7 @@ _BUILT_IN: dict[Workload, Callable[[], tuple[BenchTask, ...]]] = {
 class Generation:
     """One task answered in one way; a `Task` to the sampler."""
 
-    workload: Workload
+    workload: FromFiles
     task: BenchTask
     temperature: float
     seed: int
@@ -67,7 +67,7 @@ def gather(functions: Path | None, completions: Sequence[Path]) -> Gathered:
     """
     notes: list[str] = []
     third = TASKS // 3
-    found: list[tuple[Workload, tuple[BenchTask, ...]]] = [
+    found: list[tuple[FromFiles, tuple[BenchTask, ...]]] = [
         ("functions", _tasks("functions", [functions] if functions else [], third, notes)),
         ("completions", _tasks("completions", completions, third, notes)),
     ]
@@ -85,7 +85,7 @@ def gather(functions: Path | None, completions: Sequence[Path]) -> Gathered:
 
 
 def _tasks(
-    workload: Workload, paths: Sequence[Path], count: int, notes: list[str]
+    workload: FromFiles, paths: Sequence[Path], count: int, notes: list[str]
 ) -> tuple[BenchTask, ...]:
     try:
         tasks = load_tasks(workload, paths)

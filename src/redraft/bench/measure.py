@@ -63,6 +63,10 @@ class Measuring:
         self._held: tuple[int, ...] = ()
         """The prompt in that sequence."""
 
+    def prompt(self, task: BenchTask) -> tuple[int, ...]:
+        """The token ids that a task's answer follows. Raises ContextFull."""
+        return ask(self._session, task.request).plan.context.prompt
+
     def same_numerics(self, task: BenchTask, keep_prompt: bool = False) -> Timed:
         """Plain decoding in the numerics under test; `keep_prompt` as for `answer`."""
         return self.answer(task, self._plain, keep_prompt)

@@ -99,6 +99,33 @@ class TraceOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class ScenarioOptions(RunOptions):
+    """What the user asked of the scenarios, besides settings."""
+
+    cell: Annotated[
+        list[str] | None,
+        typer.Option("--cell", metavar="CELL", help="Only these: function/go, rust, refactoring …"),
+    ] = None
+    every: Annotated[
+        bool, typer.Option("--all", help="All tasks instead of the fixed sample of 4 per cell.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class PeerOptions(ScenarioOptions):
+    """What the user asked of the comparison with peers, besides settings."""
+
+    workload: Annotated[
+        str,
+        typer.Option("--workload", metavar="NAME", help="Tasks of which bench both sides answer."),
+    ] = "edits"
+    mode: Annotated[
+        list[str] | None,
+        typer.Option("--mode", metavar="MODE", help="Only these: plain, ngram-simple, draft, …"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
 class ExactOptions:
     """What the user asked of the exactness bench, besides settings."""
 

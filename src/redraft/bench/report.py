@@ -6,6 +6,7 @@ Reads what `redraft.bench.run` and `redraft.bench.exact` wrote, and computes not
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import orjson
 from rich.console import Console
 from rich.table import Table
 
+from redraft.bench.peers.table import peers_lines, peers_markdown, peers_table
 from redraft.bench.provenance import VERSION
 from redraft.errors import InputError
 
@@ -50,6 +52,9 @@ def print_document(document: Document) -> None:
     if document["workload"] == "exact":
         console.print(_exact_table(document))
         lines = _exact_lines(document)
+    elif document["workload"] == "peers":
+        console.print(peers_table(document))
+        lines = chain(peers_lines(document), _origin_lines(document))
     else:
         console.print(_task_table(document))
         lines = _summary_lines(document)
@@ -59,11 +64,13 @@ def print_document(document: Document) -> None:
 
 def markdown(documents: Sequence[Document]) -> str:
     """One row per file, with what a published figure must name."""
-    speed = [document for document in documents if document["workload"] != "exact"]
+    peers = [document for document in documents if document["workload"] == "peers"]
+    speed = [one for one in documents if one["workload"] not in ("exact", "peers")]
     exact = [document for document in documents if document["workload"] == "exact"]
     parts = [_markdown_speed(speed)] if speed else []
     if exact:
         parts.append(_markdown_exact(exact))
+    parts += [peers_markdown(one, _measured_with(one)) for one in peers]
     return "\n\n".join(parts)
 
 
@@ -179,6 +186,8 @@ def _more_lines(one: Document) -> Iterator[str]:
             f"unchanged tokens {_percent(one['unchanged_share'])} on average; "
             f"{_percent(one['unchanged_below_60_percent'])} of the tasks below 60%"
         )
+    if one["workload"] == "scenarios":
+        yield from _cell_lines(one)
     for name, counts in one["by_drafter"].items():
         yield f"{name}: {counts['proposed']:,} proposed, {counts['accepted']:,} accepted"
     survival = [f"{share:.2f}" for share in one["survival_by_position"][:12]]
@@ -192,6 +201,17 @@ def _more_lines(one: Document) -> Iterator[str]:
     for left_out in one["excluded"]:
         yield f"not counted: {left_out['task']}: {left_out['reason']}"
     yield from _origin_lines(one)
+
+
+def _cell_lines(one: Document) -> Iterator[str]:
+    """What the tasks of each cell amount to, and which cells have none."""
+    for cell, figures in one["by_kind"].items():
+        yield (
+            f"{cell}: {_times(figures['speedup'])} over {figures['tasks']} tasks, worst "
+            f"{_times(figures['worst'])}, {_number(figures['tokens_per_forward'])} tokens a forward"
+        )
+    for cell, reason in one["skipped"].items():
+        yield f"{cell} skipped: {reason}"
 
 
 def _origin_lines(one: Document) -> Iterator[str]:

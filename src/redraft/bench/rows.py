@@ -79,6 +79,8 @@ class TaskRow:
 
     name: str
     kind: str
+    """For a scenario its cell: `scenario/language`."""
+    language: str
     excluded: Cause | None
     """None for a task that counts for speed."""
     reason: str

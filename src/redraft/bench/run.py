@@ -6,7 +6,7 @@ An interrupted run resumes where it stopped, by the journal. It does not know ho
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,8 @@ class BenchPlan:
     """Folder of index files to draft from; None for no corpus."""
     fresh: bool = False
     """Start over, whatever was measured before."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """Cells that have no tasks here, and why."""
     command: str = ""
     """What a reader types to measure this again."""
     traces: Path | None = None
@@ -71,7 +73,7 @@ def run_bench(plan: BenchPlan, settings: Settings, watch: Watch) -> Outcome:
     with Session(tested, watch.stage) as session:
         facts = fair_corpus(plan.corpus, session.loaded.tokenizer) if plan.corpus else None
         watch.stage("reading checksums")
-        origin = {**_asked(plan), **provenance.origin(session, facts)}
+        origin = {**asked(plan), **provenance.origin(session, facts)}
         with Journal(plan.output, plan.workload, holds_for(origin), plan.fresh) as journal:
             before = provenance.moment()
             rows = _measure(plan, session, journal, watch)
@@ -82,13 +84,15 @@ def run_bench(plan: BenchPlan, settings: Settings, watch: Watch) -> Outcome:
     return Outcome(path, document)
 
 
-def _asked(plan: BenchPlan) -> dict[str, Any]:
+def asked(plan: BenchPlan) -> dict[str, Any]:
+    """What was asked for, for the JSON."""
     return {
         "workload": plan.workload,
         "command": plan.command,
         "tasks_sha256": tasks_sha256(plan.tasks),
         "set_sha256": plan.set_sha256,
         "sample": dict(plan.sample),
+        "skipped": dict(plan.skipped),
         "repeats": plan.repeats,
     }
 

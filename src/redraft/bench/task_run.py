@@ -61,6 +61,7 @@ def run_task(
     return TaskRow(
         name=task.name,
         kind=task.kind,
+        language=task.request.language,
         excluded=cause,
         reason=reason,
         equal=all(place is None for place in different),
@@ -99,7 +100,7 @@ def _forced_turn(
 
 
 def exclusion(task: BenchTask, reference: Timed) -> tuple[Cause | None, str]:
-    """Why a task with this answer does not count for speed, if it does not, and a line on that."""
+    """Why a task does not count for speed, and one line more; (None, "") where it does."""
     reason = reference.finish_reason
     if reason in ("length", "loop", "context", "time"):
         return reason, f"plain output ended by {reason} after {len(reference.tokens)} tokens"
@@ -111,6 +112,7 @@ def _without_run(task: BenchTask, reason: str) -> TaskRow:
     return TaskRow(
         name=task.name,
         kind=task.kind,
+        language=task.request.language,
         excluded="context",
         reason=reason,
         equal=None,

@@ -8,14 +8,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from redraft.bench import workloads
 from redraft.bench.workloads.checks import Check
 from redraft.errors import UsageError
 from redraft.session import CompleteRequest, EditRequest, GenerateRequest, Run, Session
 
-Workload = Literal["edits", "functions", "completions"]
+if TYPE_CHECKING:
+    from redraft.bench.workloads.scenarios import ScenarioTask
+
+Workload = Literal["edits", "functions", "completions", "scenarios"]
+FromFiles = Literal["edits", "functions", "completions"]
+"""Workloads of one set; scenarios are a set of cells, each of which may be missing."""
 Request: TypeAlias = EditRequest | GenerateRequest | CompleteRequest
 
 FUNCTION_TOKENS = 512
@@ -47,7 +52,7 @@ def ask(session: Session, request: Request) -> Run:
     return session.complete(request)
 
 
-def load_tasks(workload: Workload, paths: Sequence[Path]) -> tuple[BenchTask, ...]:
+def load_tasks(workload: FromFiles, paths: Sequence[Path]) -> tuple[BenchTask, ...]:
     """All tasks of a workload, in its own order.
 
     Raises WorkloadMissing when its data cannot be had here, FileNotNamed when it is the caller who
@@ -87,6 +92,18 @@ def _completion(task: workloads.CompletionTask) -> BenchTask:
     single_line = task.kind == "single-line"
     request = CompleteRequest(task.prefix, task.suffix, "python", single_line)
     return BenchTask(task.name, task.kind, task.identity, request, COMPLETION_TOKENS)
+
+
+def scenario_task(task: ScenarioTask) -> BenchTask:
+    """A scenario's task in the bench's form; its kind is its cell."""
+    request: Request
+    if task.scenario == "refactoring":
+        request = EditRequest(task.source, task.instruction, task.file, task.language)
+        return BenchTask(task.name, task.kind, task.identity, request, check=task.check)
+    single_line = task.scenario == "completion"
+    room = COMPLETION_TOKENS if single_line else FUNCTION_TOKENS
+    request = CompleteRequest(task.source, task.suffix, task.language, single_line)
+    return BenchTask(task.name, task.kind, task.identity, request, room)
 
 
 @dataclass(frozen=True, slots=True)

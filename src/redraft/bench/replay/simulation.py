@@ -80,6 +80,7 @@ def task_row(trace: Trace, machine: Machine, counted: Counted) -> TaskRow:
     return TaskRow(
         name=trace.task,
         kind=trace.kind,
+        language=trace.context.language,
         excluded=None,
         reason="",
         equal=counted.output == trace.output,

@@ -1,0 +1,1 @@
+"""Other engines on the same weights and prompts, in the same run: `redraft bench peers`."""
