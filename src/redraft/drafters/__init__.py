@@ -15,6 +15,7 @@ from pathlib import Path
 
 from redraft.errors import DrafterFailed, UsageError
 from redraft.protocols import Drafter, Engine, Tokenizer
+from redraft.syntax import Syntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Resources:
     """Directory of the corpus index."""
     small_engine: Engine | None = None
     """Engine with the small model's weights, for the `model` drafter."""
+    syntax: Syntax | None = None
+    """Where the output is in the code, kept up by the policy; for the `forced` drafter."""
 
 
 Factory = Callable[[Resources], Drafter]
@@ -35,6 +38,7 @@ BUILT_IN = {
     "suffix": "redraft.drafters.suffix:SuffixDrafter.build",
     "corpus": "redraft.drafters.corpus:CorpusDrafter.build",
     "model": "redraft.drafters.model:ModelDrafter.build",
+    "forced": "redraft.drafters.forced:ForcedDrafter.build",
 }
 
 

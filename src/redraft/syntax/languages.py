@@ -7,6 +7,7 @@ grammar. It does not know how they are read.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -324,6 +325,19 @@ OTHER_NAMES = {
     "zsh": "bash",
 }
 """What else a language is called, at a code fence or by its file's suffix."""
+
+
+_JSX = re.compile(rb"</[A-Za-z>]|/>")
+_CPP = re.compile(rb"\b(?:class|namespace|template|public:|private:|using)\b|::")
+
+
+def dialect(name: str, sample: bytes) -> str:
+    """The language that a text is in, where one name or suffix is used for two."""
+    if name == "typescript" and _JSX.search(sample):
+        return "tsx"
+    if name == "c" and _CPP.search(sample):
+        return "cpp"
+    return name
 
 
 def find_language(name: str) -> tuple[str, Language] | None:

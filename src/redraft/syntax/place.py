@@ -23,7 +23,7 @@ from redraft.syntax.state import (
     State,
 )
 from redraft.syntax.structure import Structure
-from redraft.syntax.values import Kind, Place, Region, TokenClass
+from redraft.syntax.values import Kind, OpenConstruct, Place, Region, TokenClass
 
 _REGIONS: tuple[tuple[int, Region], ...] = (
     (DOCUMENTATION, "comment"),
@@ -101,6 +101,14 @@ def describe(structure: Structure, cursor: Cursor) -> Place:
     else:
         region = next((name for flag, name in _REGIONS if flags & flag), "expression")
     return Place(kind, frame.depth, frame.definition, token_class, region)
+
+
+def open_constructs(structure: Structure, cursor: Cursor) -> tuple[OpenConstruct, ...]:
+    """What is open at the cursor, from outside in, without the file."""
+    state, _, _ = settle(structure, cursor)
+    return tuple(
+        OpenConstruct(frame.kind, frame.closer, frame.definition) for frame in state.frames[1:]
+    )
 
 
 def _may_grow(leaf: Leaf) -> bool:

@@ -70,16 +70,34 @@ class Reading:
         """The end of the text, or of the text with `after` behind it."""
         return self._cursor(self._grown(after) if after else self._now)
 
-    def peek(self, after: bytes) -> tuple[list[Leaf], list[State]]:
-        """The last leaves of the text with `after` behind it, all new ones among them, and the
-        states before and after each."""
-        grown = self._grown(after)
-        return grown.leaves, grown.states
+    @property
+    def states(self) -> list[State]:
+        """The states before each of `leaves`, and after the last."""
+        return self._states
 
     @property
     def end(self) -> int:
         """Bytes of text so far."""
         return self._shift[0] + len(self._now.text)
+
+    def tail(self, count: int) -> bytes:
+        """The last bytes of the text, at most `count`."""
+        return self._now.text[-count:]
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether the text has closed what was not open, or begun a line in no block's column."""
+        return self._states[-1].stray + self._states[-1].misplaced > 0
+
+    def broken_at(self, after: bytes) -> int | None:
+        """The byte of `after` at which it closes what is not open or begins a line in a column
+        that no block has; None where it does neither."""
+        grown = self._grown(after)
+        before = self._states[-1].stray + self._states[-1].misplaced
+        for leaf, state in zip(grown.leaves, grown.states[1:], strict=True):
+            if state.stray + state.misplaced > before:
+                return max(0, leaf.start - self.end)
+        return None
 
     def _cursor(self, snapshot: Snapshot) -> Cursor:
         offset = self._shift[0] + len(snapshot.text)
@@ -107,7 +125,8 @@ class Reading:
         self, tree: Tree, text: bytes, kept: int
     ) -> tuple[list[Leaf], list[State], Kind | None]:
         structure, state = self.structure, self._states[kept]
-        found, states = [], [state]
+        found: list[Leaf] = []
+        states = [state]
         base = self._shift[0]
         start = self.leaves[kept].start if kept < len(self.leaves) else base
         end = start

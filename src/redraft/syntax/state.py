@@ -81,8 +81,10 @@ class State(NamedTuple):
     heredoc: str = ""
     """The word that ends the text which begins on the line after `heredoc_row`."""
     heredoc_row: int = 0
-    broken: int = 0
-    """Closing brackets so far that matched nothing, and columns that no block has."""
+    stray: int = 0
+    """Closing brackets and words so far that closed nothing."""
+    misplaced: int = 0
+    """Lines so far in a column that no block has."""
 
 
 NO_STATEMENT = Statement()

@@ -31,11 +31,12 @@ from redraft.syntax.values import Kind
 _TEST_NAME = re.compile(r"[Tt]est(?![a-z])|.*(?:[a-z_]Tests?|_tests?|_spec)$|Fact$|Theory$")
 _ASSIGNMENTS = frozenset({"=", ":=", "+=", "-=", "||=", "&&=", "??="})
 _BEFORE_DATA = _ASSIGNMENTS | frozenset(
-    {"(", "[", ",", "?", "&&", "||", "??", "return", "in", "of", "::", "${", "&", "+", "...", "yield"}
+    ("(", "[", ",", "?", "&&", "||", "??", "return", "in", "of", "::", "${", "&", "+", "...")
 )
 """After these a curly bracket opens data whatever the statement is."""
 _CLOSED = frozenset({")", "]", "}", "++", "--", "end", "?", "!"})
 """Signs that may end a statement, besides words and literals."""
+_JUMPS = frozenset({"return", "next", "break"})
 # the grammar of Python takes these for keywords of its second version
 _CALLED = frozenset({")", "]", ">", "}", "print", "exec"})
 _LISTING = BRACKETS | {"type", "branch"}
@@ -47,7 +48,7 @@ class Structure:
     """The rules of one language."""
 
     def __init__(self, language: Language) -> None:
-        self._language = language
+        self.language = language
         self._brackets = {**_DEFAULT_BRACKETS, **language.brackets}
         closers = {*self._brackets.values(), *(word for _, word in language.words.values())}
         self._closers = frozenset(closers)
@@ -59,7 +60,7 @@ class Structure:
         return (
             leaf.type == frame.closer
             or leaf.type in TEXTS
-            or leaf.type in self._language.inside
+            or leaf.type in self.language.inside
             or (frame.interpolates and leaf.type == "{")
         )
 
@@ -80,7 +81,7 @@ class Structure:
         frame = state.frames[-1]
         if frame.kind in BRACKETS or leaf.row == state.row:
             return state
-        if self._language.layout == "indentation":
+        if self.language.layout == "indentation":
             return self._dedent(state, leaf)
         if self._line_ends(state, leaf):
             return state._replace(statement=NO_STATEMENT)
@@ -89,14 +90,14 @@ class Structure:
     def line_ends_statement(self, state: State, row: int) -> bool:
         """Whether a cursor in this row, behind the last leaf, is behind its statement for sure."""
         return (
-            self._language.ending == "newline"
+            self.language.ending == "newline"
             and row > state.row
             and state.frames[-1].kind not in BRACKETS
         )
 
     def _line_ends(self, state: State, leaf: Leaf) -> bool:
         """Whether the line end before this leaf ends the statement."""
-        language, statement = self._language, state.statement
+        language, statement = self.language, state.statement
         first = statement.first
         if language.ending == "newline" or (len(first) > 1 and first[0] == "#" and first[1] != "["):
             return True
@@ -111,19 +112,19 @@ class Structure:
 
     def _dedent(self, state: State, leaf: Leaf) -> State:
         """Close the blocks that a line's column ends, and begin a statement."""
-        frames, broken = list(state.frames), state.broken
+        frames, misplaced = list(state.frames), state.misplaced
         while True:
             frame = frames[-1]
             if frame.column < 0 and state.end == frame.start + 1:  # its first line
                 if leaf.column > frames[-2].column:
                     frames[-1] = frame._replace(column=leaf.column)
                     break
-                broken += 1
+                misplaced += 1
             elif 0 <= frame.column <= leaf.column:
-                broken += leaf.column > frame.column
+                misplaced += leaf.column > frame.column
                 break
             frames.pop()
-        return state._replace(frames=tuple(frames), statement=NO_STATEMENT, broken=broken)
+        return state._replace(frames=tuple(frames), statement=NO_STATEMENT, misplaced=misplaced)
 
     def absorb(self, state: State, leaf: Leaf) -> State:
         """The state after a whole leaf, which has arrived."""
@@ -158,23 +159,23 @@ class Structure:
         statement = self._extended(state, leaf)
         state = state._replace(statement=statement)
         if kind == ":" and frame.kind not in BRACKETS:
-            if self._language.layout == "indentation" and statement.head is not None:
+            if self.language.layout == "indentation" and statement.head is not None:
                 return _after(self._push(state, statement.head, "", leaf), leaf)
-            if statement.first in self._language.labels:
+            if statement.first in self.language.labels:
                 return _after(state._replace(statement=NO_STATEMENT), leaf)
-        if self._language.layout == "words":
+        if self.language.layout == "words":
             state = _with_top(state, _within_words(frame, statement, kind))
         return _after(state, leaf)
 
     def _next_statement(self, statement: Statement) -> Statement:
         """What a semicolon or comma leaves: the head goes on where it may hold semicolons."""
-        if self._language.semicolons_in_heads and statement.head in ("branch", "loop"):
+        if self.language.semicolons_in_heads and statement.head in ("branch", "loop"):
             return Statement(1, statement.first, head=statement.head, flags=statement.flags)
         return NO_STATEMENT
 
     def _opened(self, state: State, leaf: Leaf) -> State | None:
         """The state in what this leaf opens, if it opens anything."""
-        kind, language = leaf.type, self._language
+        kind, language = leaf.type, self.language
         if kind in language.quotes:
             return self._open_string(state, leaf)
         if kind in language.words:
@@ -191,10 +192,10 @@ class Structure:
     def _open_string(self, state: State, leaf: Leaf) -> State:
         statement = self._extended(state, leaf)
         state = state._replace(statement=statement)
-        documents = statement.leaves == 1 and self._language.layout == "indentation"
+        documents = statement.leaves == 1 and self.language.layout == "indentation"
         flags = DOCUMENTATION if documents and state.frames[-1].kind not in BRACKETS else 0
         prefix = leaf.text.rstrip("\"'").lower()
-        state = self._push(state, "string", self._language.quotes[leaf.type], leaf, flags)
+        state = self._push(state, "string", self.language.quotes[leaf.type], leaf, flags)
         if "f" in prefix or "t" in prefix:
             state = _with_top(state, state.frames[-1]._replace(interpolates=True))
         return _after(state, leaf)
@@ -203,7 +204,7 @@ class Structure:
         frame = state.frames[-1]
         if leaf.type == frame.closer:
             return _after(state._replace(frames=state.frames[:-1], statement=frame.outer), leaf)
-        inside = self._language.inside
+        inside = self.language.inside
         if leaf.type == "interpolation_brace" or (frame.interpolates and leaf.type == "{"):
             return self._bracket(state, leaf, "}") if leaf.text == "{" else state
         if leaf.type in inside and leaf.type in self._brackets and leaf.type not in "([":
@@ -213,15 +214,14 @@ class Structure:
     def _open_word(self, state: State, leaf: Leaf) -> State | None:
         """A word that opens a block, unless it stands behind what it governs."""
         kind, statement = leaf.type, state.statement
-        role, closer = self._language.words[kind]
-        if kind in self._language.modifiers and statement.leaves:
+        role, closer = self.language.words[kind]
+        if kind in self.language.modifiers and statement.leaves and leaf.row == state.row:
             ended = state.previous_class in ("identifier", "literal")
-            if leaf.row == state.row and (ended or state.previous in _CLOSED | {"return", "next", "break"}):
+            if ended or state.previous in _CLOSED or state.previous in _JUMPS:
                 return None
         if kind == "do" and statement.head == "loop":
             return _after(state._replace(statement=NO_STATEMENT), leaf)
-        named = statement._replace(head=role) if role in DEFINITIONS or not statement.head else statement
-        state = self._push(state._replace(statement=named), role, closer, leaf)
+        state = self._push(state, role, closer, leaf)
         begun = Statement(1, kind, "statement", role, naming=role in DEFINITIONS)
         if kind in ("do", "begin"):
             begun = NO_STATEMENT
@@ -257,7 +257,7 @@ class Structure:
 
     def _brace_kind(self, state: State) -> Kind:
         """What a curly bracket opens: by the statement's words, then by what stands before it."""
-        language, statement, previous = self._language, state.statement, state.previous
+        language, statement, previous = self.language, state.statement, state.previous
         top = state.frames[-1].kind
         if previous in language.functions_after:
             return "function"
@@ -307,7 +307,7 @@ class Structure:
             inherited |= statement.flags & (ERROR | BOILERPLATE)
             if kind in ("try", "handler"):
                 inherited |= ERROR
-            if statement.first in self._language.test_calls:
+            if statement.first in self.language.test_calls:
                 inherited |= TEST
         depth = top.depth + (kind not in UNCOUNTED)
         frame = Frame(
@@ -316,7 +316,7 @@ class Structure:
         return state._replace(frames=(*state.frames, frame), statement=NO_STATEMENT)
 
     def _is_test_call(self, statement: Statement, kind: Kind) -> bool:
-        calls = self._language.test_calls
+        calls = self.language.test_calls
         return kind == "arguments" and (statement.first in calls or statement.last_name in calls)
 
     def _close(self, state: State, leaf: Leaf, sign: str) -> State:
@@ -330,7 +330,7 @@ class Structure:
             index -= 1
         if index <= 0:
             stray = not (sign == ")" and frames[-1].closer == "esac")
-            return _after(state._replace(broken=state.broken + stray), leaf)
+            return _after(state._replace(stray=state.stray + stray), leaf)
         frame = frames[index]
         outer = frame.outer
         if frame.kind in BRACKETS:
@@ -346,7 +346,7 @@ class Structure:
         """The statement with one more leaf, whatever it is."""
         if statement.leaves:
             return statement._replace(leaves=statement.leaves + 1)
-        language, word = self._language, leaf.text if leaf.token_class == "identifier" else leaf.type
+        language, word = self.language, leaf.text if leaf.token_class == "identifier" else leaf.type
         flags = 0
         marking = word in language.boilerplate
         if marking or (word[0] == "#" and word[1:2].isalpha()):
@@ -357,7 +357,7 @@ class Structure:
         """The statement after this leaf at its own level."""
         statement = self._begun(state.statement, leaf)
         word = leaf.text if leaf.token_class == "identifier" else leaf.type
-        language = self._language
+        language = self.language
         plain = statement.kind == "statement" and statement.head is None
         if plain and statement.leaves <= 3 and not statement.assigned:
             statement = _with_kind(statement, word, language)
@@ -376,12 +376,12 @@ class Structure:
 
     def _heads(self, statement: Statement, state: State) -> bool:
         """Whether a word that can head a block does so here."""
-        if self._language.layout == "indentation":
+        if self.language.layout == "indentation":
             first = statement.leaves == 1 or (statement.leaves == 2 and statement.first == "async")
             return first and state.frames[-1].kind not in BRACKETS
         if statement.head in DEFINITIONS:
             return False  # a type in a function's head, or `impl … for`
-        declared = self._language.declared_types and state.previous in (",", "enum")
+        declared = self.language.declared_types and state.previous in (",", "enum")
         return not declared and state.previous not in ("<", ".", "->", "::", "typename")
 
     def _marked(self, statement: Statement, previous: str, leaf: Leaf) -> Statement:
@@ -397,7 +397,7 @@ class Structure:
         name = leaf.text
         if name == "__name__" and statement.head == "branch":
             return statement._replace(flags=statement.flags | BOILERPLATE, last_name=name)
-        if statement.head == "branch" and name in self._language.error_names:
+        if statement.head == "branch" and name in self.language.error_names:
             return statement._replace(flags=statement.flags | ERROR, last_name=name)
         if previous == "." and statement.name == "self" and not statement.naming:
             return statement._replace(name=name, last_name=name)

@@ -54,8 +54,9 @@ Kind = Literal[
 (`function`; `type`: classes, structs, enumerations, interfaces; `module`: namespaces), a control
 block (`branch`: if, else, switch, case, match; `loop`; `try`; `handler`: except, catch, finally,
 rescue; `scope`: with, unsafe and bare blocks), a bracket (`parentheses` and `arguments` round,
-`index` and `list` square, `braces` that open no block), a statement begun in one of these (`import`,
-`return`, `raise`, any other `statement`), a `string` or a `comment`."""
+`index` and `list` square, `braces` that open no block), a statement begun in one of these
+(`import`, `return`, `raise`, any other `statement`), a `string` or a `comment`. Behind the word
+that says so, the head of a definition or block is of its kind already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,3 +75,14 @@ class Place:
     hold), `boilerplate` (decorators, attributes, preprocessor lines, the main guard),
     `declaration` (a definition's head, and members of a type outside of its functions), `data` (in
     a list or in braces that open no block), `expression`."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenConstruct:
+    """A block, bracket or string that is open at the cursor."""
+
+    kind: Kind
+    closer: str
+    """What closes it; empty for a block that columns end."""
+    definition: str
+    """Name of the innermost definition, this one too."""
