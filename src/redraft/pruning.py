@@ -1,7 +1,7 @@
 """A policy around a policy: keeps syntax up with the output, and cuts drafts that it rules out.
 
-It alone starts and feeds the session's `Syntax`, before drafters and the inner policy look at it. It
-does not know what drafts are made of, nor which grammar there is.
+It alone starts and feeds the session's `Syntax`, before drafters and the inner policy look at it.
+It does not know what drafts are made of, nor which grammar there is.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The `forced` drafter: what the language, the layout and the names in scope leave little choice in.
+"""The `forced` drafter: what language, layout and the names in scope leave little choice in.
 
 It asks the session's `Syntax`, which others keep up with the output, and turns what that expects
 into tokens. It does not know grammars.

@@ -223,7 +223,7 @@ LANGUAGES: Mapping[str, Language] = {
             **dict.fromkeys(("using", "lock", "unsafe", "checked", "fixed"), "scope"),
         },
         quotes={'"': '"', "'": "'", "raw_string_start": "raw_string_end"},
-        inside=frozenset({"interpolation_brace", "raw_string_content", "character_literal_content"}),
+        inside=frozenset({"interpolation_brace"}),
         imports=frozenset({"using"}),
         boilerplate=_PREPROCESSOR | {"[", "#region", "#endregion", "#nullable"},
         functions_after=frozenset({"=>"}),

@@ -7,7 +7,7 @@ long text the last part is kept; what was open before it stays known. It does no
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from redraft.syntax.grammar import Grammar
@@ -26,6 +26,8 @@ WINDOW = 32_768
 _AGAIN = 4
 """Leaves before the end that are read again: what is typed next may change them."""
 _FURTHER = 64
+_COMMENT_ENDS = re.compile(rb"\*/|=end")
+_STRING_ENDS = re.compile(rb"[\"'`{$#/\])}>|]")
 _QUOTED = re.compile(rb"[\"'`]")
 
 
@@ -35,6 +37,8 @@ class Snapshot:
 
     text: bytes
     tree: Tree
+    parsed: tuple[int, tuple[int, int]]
+    """Bytes of the text that the tree has, and the point (row, column) at their end."""
     kept: int
     """Leaves of the earlier reading that still hold."""
     leaves: list[Leaf]
@@ -56,7 +60,8 @@ class Reading:
         self.leaves: list[Leaf] = []
         self._states = [START]
         self._shift = (0, 0)
-        self._now = Snapshot(b"", grammar.parse(b""), 0, [], [START], None, (0, 0))
+        tree = grammar.parse(b"")
+        self._now = Snapshot(b"", tree, (0, (0, 0)), 0, [], [START], None, (0, 0))
         for begin in range(0, len(text), WINDOW):
             self.append(text[begin : begin + WINDOW])
 
@@ -111,14 +116,17 @@ class Reading:
         """The text with `more` behind it, read."""
         now = self._now
         text, point = now.text + more, _moved(now.point, more)
-        tree = now.tree.copy()
-        tree.edit(len(now.text), len(now.text), len(text), now.point, now.point, point)
+        if now.unfinished is not None and not self._may_finish(more):
+            return replace(now, text=text, point=point)
+        tree, (parsed, parsed_point) = now.tree.copy(), now.parsed
+        tree.edit(parsed, parsed, len(text), parsed_point, parsed_point, point)
         tree = self._grammar.parse(text, tree)
         kept = max(0, len(self.leaves) - _AGAIN)
         while True:
             found, states, unfinished = self._read(tree, text, kept)
             if not kept or (found and found[0][:4] == self.leaves[kept][:4]):
-                return Snapshot(text, tree, kept, found, states, unfinished, point)
+                whole = (len(text), point)
+                return Snapshot(text, tree, whole, kept, found, states, unfinished, point)
             kept = max(0, kept - _FURTHER)
 
     def _read(
@@ -141,6 +149,13 @@ class Reading:
         unclosed = self.language.raw_strings and b'"' in text[end - base :]
         return found, states, "string" if unclosed else None
 
+    def _may_finish(self, more: bytes) -> bool:
+        """Whether this may end the unfinished string or comment that the text ends with. What may
+        not is not parsed: grammars take long over prose."""
+        if self._now.unfinished == "comment":
+            return _COMMENT_ENDS.search(self._now.text[-4:] + more) is not None
+        return bool(self._states[-1].heredoc) or _STRING_ENDS.search(more) is not None
+
     def _unfinished(self, state: State, leaf: Leaf, text: bytes, end: int) -> Kind | None:
         """`comment` or `string` where one begins here that has no end: then this and all that
         follows is no code."""
@@ -151,9 +166,9 @@ class Reading:
         if leaf.type not in HEREDOCS and self.structure.in_heredoc(state, leaf.row):
             return "string"
         opening = self.language.block_comment
-        if opening and leaf.token_class != "comment" and text.startswith(opening, begin):
-            if opening != b"=begin" or leaf.column == 0:
-                return "comment"
+        opens = opening and leaf.token_class != "comment" and text.startswith(opening, begin)
+        if opens and (opening != b"=begin" or leaf.column == 0):
+            return "comment"
         if leaf.type == "ERROR" and _QUOTED.search(text, begin, begin + 2):
             return "string"
         if self.language.regexes and leaf.type == "/" and self.structure.expects_value(state):
@@ -170,32 +185,35 @@ class Reading:
         self._now = snapshot
 
     def _let_go(self) -> None:
-        """Forget the text before the last WINDOW bytes, at the end of a line if there is one."""
-        base, rows = self._shift
-        latest = self.end - WINDOW
-        cut = None
-        for index in range(len(self.leaves) - _AGAIN - 1, 0, -1):
-            leaf = self.leaves[index - 1]
-            if leaf.end > latest or self._states[index].frames[-1].kind == "string":
-                continue
-            if self.leaves[index].row > leaf.end_row:
-                cut = index
-                break
-            cut = cut or index
-            if leaf.end < latest - WINDOW // 2:
-                break
+        """Forget the text before about the last WINDOW bytes."""
+        cut = self._cut()
         if cut is None:
             return  # one leaf fills the window: nothing is known of what it holds
         last = self.leaves[cut - 1]
-        text = self._now.text[last.end - base :]
+        text = self._now.text[last.end - self._shift[0] :]
         self._shift = (last.end, last.end_row)
         self.leaves = self.leaves[cut:]
         self._states = self._states[cut:]
+        tree, unfinished = self._grammar.parse(text), self._now.unfinished
         point = _moved((0, 0), text)
-        tree = self._grammar.parse(text)
+        leaves_now, states_now = self.leaves[:], self._states[:]
         self._now = Snapshot(
-            text, tree, 0, self.leaves[:], self._states[:], self._now.unfinished, point
+            text, tree, (len(text), point), 0, leaves_now, states_now, unfinished, point
         )
+
+    def _cut(self) -> int | None:
+        """How many leaves may go, at best up to the end of a line, and not inside a string."""
+        latest, cut = self.end - WINDOW, None
+        for index in range(len(self.leaves) - _AGAIN - 1, 0, -1):
+            last = self.leaves[index - 1]
+            if last.end > latest or self._states[index].frames[-1].kind == "string":
+                continue
+            if self.leaves[index].row > last.end_row:
+                return index
+            cut = cut or index
+            if last.end < latest - WINDOW // 2:
+                break
+        return cut
 
 
 def _moved(point: tuple[int, int], text: bytes) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Names in scope at a cursor: those that were written where the cursor still is, or further out.
 
-A name counts as in scope from where it first stands, whatever it is there, until the block it stands
-in is closed. It does not know types, imports or other files.
+A name counts as in scope from where it first stands, whatever it is there, until the block around
+it is closed. It does not know types, imports or other files.
 """
 
 from __future__ import annotations
