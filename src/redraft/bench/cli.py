@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar
 
 import typer
 
-from redraft.bench.options import ExactOptions, RunOptions, with_options
+from redraft.bench.options import ExactOptions, RunOptions, SyntaxOptions, with_options
 from redraft.bench.tasks import Workload
 from redraft.errors import Cancelled, CheckFailed, RedraftError
 from redraft.terminal.flags import Flags, with_settings
@@ -107,6 +107,34 @@ def corpus(
         facts = build_bench_corpus(folder, tokenizer, settings.corpus_tokens)
     print(f"{facts.files:,} files, {facts.tokens:,} tokens, {facts.sha256}", file=sys.stderr)
     print(folder)
+
+
+@app.command(epilog="Example: redraft bench syntax src tests")
+@with_settings
+@with_options
+def syntax(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    *,
+    options: SyntaxOptions,
+    flags: Flags,
+) -> None:
+    """How much the text before a cursor tells of its syntax, on source files, and how fast."""
+    from redraft.bench.syntax import SyntaxPlan, run_syntax, syntax_table
+    from redraft.bench.watch import watching
+    from redraft.config import load_settings
+    from redraft.terminal.screen import data_console, write_json
+
+    settings = load_settings(flags)
+    plan = SyntaxPlan(
+        tuple(paths), options.offsets, options.files, settings.seed, options.output, _command()
+    )
+    with watching() as watch:
+        outcome = run_syntax(plan, settings, watch)
+    if options.as_json:
+        write_json(outcome.document)
+    else:
+        data_console().print(syntax_table(outcome.document))
+    print(outcome.path, flush=True)
 
 
 @app.command(epilog="Example: redraft bench report bench-results/edits-*.json")

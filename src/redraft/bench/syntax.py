@@ -15,12 +15,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median, quantiles
-from time import perf_counter
+from time import thread_time
 from typing import Any
 
+from rich.table import Table
+
+from redraft.bench import provenance
+from redraft.bench.run import Outcome, write_document
+from redraft.bench.watch import Watch
+from redraft.config import Settings
 from redraft.drafters.corpus.files import Segment, source_files
 from redraft.drafters.forced import ForcedDrafter
 from redraft.errors import InputError
+from redraft.loading import load_tokenizer
 from redraft.protocols import DraftContext, Tokenizer
 from redraft.syntax import REASONS, Place, Syntax
 from redraft.syntax.grammar import Grammar
@@ -46,6 +53,8 @@ class SyntaxPlan:
     files: int
     """Most files of one language, chosen at random."""
     seed: int
+    output: Path
+    command: str = ""
 
 
 @dataclass(slots=True)
@@ -58,11 +67,51 @@ class Counts:
     offsets: int = 0
     equal: Counter[str] = field(default_factory=Counter)
     seconds: list[float] = field(default_factory=list)
-    """Of each step: reading the new token, and asking for the place and for what is expected."""
+    """Of the processor, for each step: reading the new token, and asking for the place and for
+    what is expected."""
     tokens: int = 0
     proposed: Counter[tuple[str, bool]] = field(default_factory=Counter)
     right: Counter[tuple[str, bool]] = field(default_factory=Counter)
     """By reason, and whether it is a later token of a proposal than the first."""
+
+
+def run_syntax(plan: SyntaxPlan, settings: Settings, watch: Watch) -> Outcome:
+    """Measure, and write `syntax-<time>.json` into `plan.output`. Raises InputError."""
+    tokenizer = load_tokenizer(settings.engine, settings.model, watch.stage)
+    begun = provenance.moment()
+    by_language = measure(plan, tokenizer, watch.stage)
+    code = provenance.code()
+    document = {
+        "version": provenance.VERSION,
+        "workload": "syntax",
+        "command": plan.command,
+        "commit": code.commit,
+        "source_sha256": code.source_sha256,
+        "machine": provenance.machine(settings.threads),
+        "seed": plan.seed,
+        "begun": begun,
+        "ended": provenance.moment(),
+        "by_language": by_language,
+    }
+    return Outcome(write_document(plan.output, "syntax", document), document)
+
+
+def syntax_table(document: Mapping[str, Any]) -> Table:
+    """A row for each language: agreement, times of a step, and what `forced` would have got."""
+    table = Table(box=None, pad_edge=False, padding=(0, 1))
+    for heading in ("language", "files", "kind", "depth", "region", "median ms", "95 % ms"):
+        table.add_column(heading, justify="left" if heading == "language" else "right")
+    table.add_column("right per 1,000 tokens")
+    for name, one in document["by_language"].items():
+        agreement = (f"{one['agreement'][item]:.1%}" for item in COMPARED[:3])
+        times = (f"{one[item]:.2f}" for item in ("median_ms", "p95_ms"))
+        right = (
+            f"{reason} {found['proposals_per_1000_tokens'] * found['first_right']:.0f}"
+            f" ({found['first_right']:.0%})"
+            for reason, found in one["forced"].items()
+        )
+        table.add_row(name, str(one["files"]), *agreement, *times, ", ".join(right))
+    return table
 
 
 def measure(
@@ -87,9 +136,9 @@ def measure(
 
 def _by_language(paths: Sequence[Path]) -> dict[str, list[Path]]:
     found: dict[str, list[Path]] = {}
-    for path in paths:
-        if not path.exists():
-            raise InputError(f"there is no file {path}; check the path")
+    missing = next((path for path in paths if not path.exists()), None)
+    if missing is not None:
+        raise InputError(f"there is no file {missing}; check the path")
     for file in source_files(Segment("syntax", tuple(paths)), max_bytes=10_000_000):
         known = find_language(file.language)
         if known is not None:
@@ -138,11 +187,11 @@ def _replay(name: str, text: bytes, tokenizer: Tokenizer, counts: Counts) -> Non
     syntax.commit(tokens[:begun])
     forced.start(context)
     for number in range(begun, len(tokens)):
-        clock = perf_counter()
+        clock = thread_time()
         syntax.place()
         draft = forced.propose(16)
         syntax.commit(tokens[number : number + 1])
-        counts.seconds.append(perf_counter() - clock)
+        counts.seconds.append(thread_time() - clock)
         counts.tokens += 1
         for ahead, token in enumerate(draft.tokens):
             reason = REASONS[draft.evidence[ahead] // 2]

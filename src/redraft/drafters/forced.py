@@ -13,14 +13,20 @@ from redraft.syntax import REASONS, Expected, Syntax
 from redraft.tokens import NO_DRAFT, Draft, Verdict
 
 PRIORS = (
-    *(0.70, 0.80),  # name
-    *(0.90, 0.97),  # opener
+    *(0.72, 0.92),  # name
+    *(0.85, 0.95),  # opener
     *(0.95, 0.95),  # block_indent
-    *(0.60, 0.60),  # line_indent
-    *(0.95, 0.95),  # ending
-    *(0.40, 0.40),  # end
+    *(0.55, 0.55),  # line_indent
+    *(0.90, 0.90),  # ending
+    *(0.65, 0.65),  # end
 )
-"""Acceptance of the first token and of later ones, by reason."""
+"""Acceptance of the first token and of later ones, by reason. Counted over source files taken for
+output (`redraft bench syntax`: the standard library and packages in 12 languages, 127,000 tokens),
+and for `end` over 280 gaps of 1 to 6 lines cut from such files, 123 proposals; rounded, towards
+caution where there were few. Closing brackets and `;` were right in 0 to 12 %, since vocabularies
+join them with what follows, and so are not proposed."""
+_ENDS = ("<|endoftext|>", "<|end_of_text|>", "<eos>", "</s>")
+"""What vocabularies call the end of a text; the end of a gap, until one was seen to be another."""
 _MARK = "x"
 """Written behind an indentation: the last space before a word belongs to the word's token."""
 
@@ -36,6 +42,7 @@ class ForcedDrafter:
         self._survival = SurvivalTable(PRIORS)
         self._encoded: dict[str, tuple[int, ...]] = {}
         self._end: int | None = None
+        self._fills = False
 
     @staticmethod
     def build(resources: Resources) -> ForcedDrafter:
@@ -45,6 +52,7 @@ class ForcedDrafter:
     def start(self, context: DraftContext) -> None:
         """Texts of the generation before will not come again."""
         self._encoded = {}
+        self._fills = bool(context.suffix)
 
     def propose(self, limit: int, after: tuple[int, ...] = ()) -> Draft:
         """The surest of what is expected behind the output and these tokens."""
@@ -58,11 +66,10 @@ class ForcedDrafter:
         return best.first(limit)
 
     def commit(self, verdict: Verdict) -> None:
-        """Learn how own tokens fared, and which token ends an output."""
+        """Learn how own tokens fared, and which token ends what fills a gap."""
         self._survival.observe(verdict, self.name)
-        for token in verdict.tokens:
-            if self._tokenizer.is_end(token):
-                self._end = token
+        if self._fills and verdict.choices and self._tokenizer.is_end(verdict.choices[-1].token):
+            self._end = verdict.choices[-1].token
 
     def _draft(self, expected: Expected) -> Draft:
         tokens = self._tokens(expected.text) if expected.text else self._end_tokens()
@@ -80,9 +87,8 @@ class ForcedDrafter:
         return tokens
 
     def _end_tokens(self) -> tuple[int, ...]:
-        """The token that ended an output before; at first the lowest one that can, which is the
-        end of text in the vocabularies of code models (the end of a turn was added later)."""
         if self._end is None:
-            ends = filter(self._tokenizer.is_end, range(self._tokenizer.vocab_size))
-            self._end = next(ends, -1)
+            spelled = (self._tokenizer.encode(text, special=True) for text in _ENDS)
+            ends = (tokens[0] for tokens in spelled if len(tokens) == 1)
+            self._end = next(filter(self._tokenizer.is_end, ends), -1)
         return (self._end,) if self._end >= 0 else ()

@@ -43,7 +43,8 @@ class Surroundings(NamedTuple):
     """The end of the text."""
     indent: str
     """One level of indentation in this text."""
-    names: Callable[[], tuple[str, ...]]
+    names: Callable[[str], tuple[str, ...]]
+    """Names in scope that begin so."""
     closes: int | None
     """In fill-in-the-middle, how many brackets and words behind the gap close what is open at its
     end; None elsewhere, and where the gap does not end with its line."""
@@ -69,7 +70,7 @@ def _name(last: Leaf, around: Surroundings) -> tuple[Expected, ...]:
     begun = last.text
     if len(begun) < SHORTEST_PREFIX:
         return ()
-    found = [name for name in around.names() if name != begun and name.startswith(begun)]
+    found = [name for name in around.names(begun) if name != begun]
     return (Expected("name", found[0][len(begun) :]),) if len(found) == 1 else ()
 
 

@@ -105,7 +105,7 @@ class Syntax:
                 reading.structure,
                 (reading.tail(_TAIL) + more).decode("utf-8", "replace"),
                 self._indent,
-                lambda: names_in_scope(reading.leaves, reading.states, cursor.before),
+                lambda begun: names_in_scope(reading.leaves, reading.states, cursor.before, begun),
                 self._closes,
             )
             return expectations(cursor, around)

@@ -15,16 +15,24 @@ FURTHEST = 6000
 """Leaves that are looked back at."""
 
 
-def names_in_scope(leaves: Sequence[Leaf], states: Sequence[State], now: State) -> tuple[str, ...]:
-    """Names of at least two letters, the latest first. `states[i]` is the one before `leaves[i]`,
-    `now` the one at the cursor."""
+def names_in_scope(
+    leaves: Sequence[Leaf], states: Sequence[State], now: State, prefix: str = ""
+) -> tuple[str, ...]:
+    """Names of at least two letters that begin with `prefix`, the latest first. `states[i]` is the
+    one before `leaves[i]`, `now` the one at the cursor."""
     around = {frame.start for frame in now.frames if frame.kind not in BRACKETS}
+    first = max(0, len(leaves) - FURTHEST)
+    found = [
+        first + number
+        for number, leaf in enumerate(leaves[first:])
+        if leaf.text.startswith(prefix) and leaf.token_class == "identifier"
+    ]
     names: dict[str, None] = {}
-    for index in range(len(leaves) - 1, max(-1, len(leaves) - 1 - FURTHEST), -1):
-        leaf = leaves[index]
-        if leaf.token_class != "identifier" or len(leaf.text) < 2 or leaf.text in names:
+    for index in reversed(found):
+        name = leaves[index].text
+        if len(name) < 2 or name in names:
             continue
         block = next(f for f in reversed(states[index].frames) if f.kind not in BRACKETS)
         if block.start in around:
-            names[leaf.text] = None
+            names[name] = None
     return tuple(names)
