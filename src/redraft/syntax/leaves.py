@@ -35,6 +35,7 @@ WHOLE = COMMENTS | (TEXTS - {"format_specifier"}) | {"preproc_arg", "system_lib_
 _BRACKETS = frozenset("()[]{}") | {
     "${", "#{", "$(", "$((", "((", "))", "[[", "]]", "<(", ">(", "#[", "interpolation_brace"
 }  # fmt: skip
+_CONSTANTS = frozenset({"true", "false", "null", "nil", "none", "boolean", "undefined"})
 _LITERALS = ("literal", "integer", "float", "number", "string", "char", "heredoc", "preproc_arg")
 _NAMES = ("identifier", "name", "constant", "variable", "word", "type", "symbol", "label")
 
@@ -95,6 +96,8 @@ def _token_class(node: Node, kind: str, text: str) -> TokenClass:
     if kind in _BRACKETS:
         return "bracket"
     first = text[0]
+    if kind in _CONSTANTS:
+        return "literal"
     if not node.is_named:
         if first.isalpha() or first in "_@#":
             return "keyword" if len(text) > 1 or first.isalpha() else "operator"
@@ -106,7 +109,5 @@ def _named_class(kind: str, first: str) -> TokenClass:
     if any(name in kind for name in _NAMES) and "string" not in kind:
         return "identifier"
     if any(name in kind for name in _LITERALS) or first in "\"'`" or first.isdigit():
-        return "literal"
-    if kind in ("true", "false", "null", "nil", "none", "boolean", "undefined"):
         return "literal"
     return "identifier" if first.isalpha() or first == "_" else "operator"

@@ -36,6 +36,10 @@ _REGIONS: tuple[tuple[int, Region], ...] = (
 )
 
 
+_PROSE = frozenset({"jsx_text", "text"})
+"""Texts without quotes, which go on until something else begins."""
+
+
 class Cursor(NamedTuple):
     """A point in a text that was read to there."""
 
@@ -91,7 +95,7 @@ def describe(structure: Structure, cursor: Cursor) -> Place:
     if within is not None:
         kind = within
     elif kind not in BRACKETS and kind != "string" and statement.leaves:
-        kind = statement.head or statement.kind
+        kind = statement.kind if statement.kind == "import" else statement.head or statement.kind
     flags = frame.flags | (statement.flags if frame.kind != "string" else 0)
     if statement.head in DEFINITIONS and frame.kind != "string":
         flags |= DECLARATION
@@ -115,4 +119,6 @@ def _may_grow(leaf: Leaf) -> bool:
     """Whether what is typed next may make the leaf another one."""
     if leaf.token_class in ("identifier", "keyword"):
         return True
-    return leaf.token_class == "literal" and leaf.text[-1:].isalnum() and leaf.type not in TEXTS
+    if leaf.type in TEXTS:
+        return leaf.type in _PROSE
+    return leaf.token_class == "literal" and leaf.text[-1:].isalnum()

@@ -297,7 +297,9 @@ class Structure:
             if self._is_test_call(statement, kind):
                 inherited |= TEST
         elif kind in DEFINITIONS:
-            definition = statement.name or statement.called or statement.target or definition
+            named = statement.name if statement.head == kind else ""
+            member = statement.last_name if top.kind == "type" else ""
+            definition = named or statement.called or statement.target or member or definition
             inherited |= statement.flags & TEST
             if _TEST_NAME.match(definition):
                 inherited |= TEST
@@ -367,6 +369,8 @@ class Structure:
             return self._named(statement, leaf, state.previous)
         if word in _ASSIGNMENTS and not statement.assigned:
             return statement._replace(assigned=True, target=statement.last_name)
+        if word == ":" and state.frames[-1].kind == "braces" and not statement.target:
+            return statement._replace(target=statement.last_name)
         if word == "new":
             return statement._replace(created=True)
         head = language.heads.get(word)
