@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from redraft.syntax.grammar import Grammar
+from redraft.syntax.grammar import Grammar, ParseFailed
 from redraft.syntax.languages import Language
 from redraft.syntax.leaves import HEREDOCS, Leaf, leaves
 from redraft.syntax.place import Cursor
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 WINDOW = 32_768
 """Bytes that are kept at least; at twice as many, the text before them is let go."""
+DEEPEST = 250
+"""Constructs open at once: many times what people write, and what makes no state slow."""
 _AGAIN = 4
 """Leaves before the end that are read again: what is typed next may change them."""
 _FURTHER = 64
@@ -143,6 +145,8 @@ class Reading:
             if unfinished is not None:
                 return found, states, unfinished
             state = structure.absorb(structure.arrive(state, leaf), leaf)
+            if len(state.frames) > DEEPEST:
+                raise ParseFailed(f"more than {DEEPEST} blocks and brackets are open at once")
             found.append(leaf)
             states.append(state)
             end = leaf.end

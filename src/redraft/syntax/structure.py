@@ -351,7 +351,7 @@ class Structure:
         language, word = self.language, leaf.text if leaf.token_class == "identifier" else leaf.type
         flags = 0
         marking = word in language.boilerplate
-        if marking or (word[0] == "#" and word[1:2].isalpha()):
+        if marking or (word[:1] == "#" and word[1:2].isalpha()):
             flags |= BOILERPLATE
         return Statement(1, word, marking=marking, flags=flags)
 
@@ -393,7 +393,7 @@ class Structure:
         if previous in ("@", ".", "#", "["):
             marks = _TEST_NAME.match(leaf.text)
             return statement._replace(flags=statement.flags | TEST) if marks else statement
-        if statement.leaves == 1 or statement.first[0].isalpha():
+        if statement.leaves == 1 or statement.first[:1].isalpha():
             return statement
         return statement._replace(marking=False, flags=statement.flags & ~BOILERPLATE)
 
