@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from code_samples import SAMPLES
 from redraft.engines.fake import FakeTokenizer
 from redraft.protocols import DraftContext
 from redraft.syntax import Place, Syntax
 from redraft.syntax.languages import LANGUAGES, find_language
-from samples import SAMPLES
 
 # language, text from which the cursor stands right behind, then kind, depth, definition, region
 # fmt: off

@@ -21,7 +21,7 @@ from redraft.syntax.reading import WINDOW, Reading
 from redraft.syntax.scope import names_in_scope
 from redraft.syntax.values import OpenConstruct, Place
 
-MOST_BYTES = 4 * WINDOW
+MOST_BYTES = 8 * WINDOW
 """Bytes before the cursor that are read when a generation starts: the last ones."""
 STEP_SECONDS = 0.005
 """What a question may take of the processor on average, a tenth of a usual step: what takes more
@@ -64,7 +64,7 @@ class Syntax:
             return
         before = self._bytes(context.before_cursor(self._is_marker))[-MOST_BYTES:]
         suffix = self._bytes(context.suffix)[: WINDOW + 1]
-        with self._guarded(charged=False):
+        with self._guarded(0):
             sample = before + b"\n" + self._bytes(context.source) + b"\n" + suffix
             name = dialect(found[0], sample)
             language = LANGUAGES[name]
@@ -83,7 +83,7 @@ class Syntax:
         self._cursors = {}
         if self._reading is None:
             return
-        with self._guarded():
+        with self._guarded(len(tokens)):
             text, self._waiting = _whole(self._waiting + self._bytes(tokens))
             self._reading.append(text)
 
@@ -158,8 +158,9 @@ class Syntax:
         return cursor
 
     @contextmanager
-    def _guarded(self, charged: bool = True) -> Iterator[None]:
-        """Whatever fails or takes too long inside ends syntax for this generation."""
+    def _guarded(self, tokens: int = 1) -> Iterator[None]:
+        """Whatever fails inside, or takes too long for so many tokens, ends syntax for this
+        generation. With 0 only a single parse can take too long."""
         begun = thread_time()
         try:
             yield
@@ -167,8 +168,9 @@ class Syntax:
             self._give_up(str(error))
         except Exception as error:  # noqa: BLE001  a help must not end a generation
             self._give_up(f"{type(error).__name__}: {error}")
-        if charged and self._reading is not None:
-            self._spent = max(0.0, self._spent + thread_time() - begun - STEP_SECONDS)
+        if tokens and self._reading is not None:
+            over = thread_time() - begun - STEP_SECONDS * tokens
+            self._spent = max(0.0, self._spent + over)
             if self._spent > FIRST_SECONDS:
                 self._give_up("this text takes too long to parse")
 

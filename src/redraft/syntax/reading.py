@@ -21,7 +21,7 @@ from redraft.syntax.values import Kind
 if TYPE_CHECKING:
     from tree_sitter import Tree
 
-WINDOW = 32_768
+WINDOW = 16_384
 """Bytes that are kept at least; at twice as many, the text before them is let go."""
 DEEPEST = 250
 """Constructs open at once: many times what people write, and what makes no state slow."""

@@ -6,8 +6,6 @@ whatever follows. It does not know trees or text beyond its leaves.
 
 from __future__ import annotations
 
-import re
-
 from redraft.syntax.languages import Language
 from redraft.syntax.leaves import HEREDOC_STARTS, HEREDOCS, TEXTS, Leaf
 from redraft.syntax.state import (
@@ -26,11 +24,10 @@ from redraft.syntax.state import (
     State,
     Statement,
 )
+from redraft.syntax.statements import ASSIGNMENTS, TEST_NAME, Statements
 from redraft.syntax.values import Kind
 
-_TEST_NAME = re.compile(r"[Tt]est(?![a-z])|.*(?:[a-z_]Tests?|_tests?|_spec)$|Fact$|Theory$")
-_ASSIGNMENTS = frozenset({"=", ":=", "+=", "-=", "||=", "&&=", "??="})
-_BEFORE_DATA = _ASSIGNMENTS | frozenset(
+_BEFORE_DATA = ASSIGNMENTS | frozenset(
     ("(", "[", ",", "?", "&&", "||", "??", "return", "in", "of", "::", "${", "&", "+", "...")
 )
 """After these a curly bracket opens data whatever the statement is."""
@@ -49,6 +46,7 @@ class Structure:
 
     def __init__(self, language: Language) -> None:
         self.language = language
+        self._statements = Statements(language)
         self._brackets = {**_DEFAULT_BRACKETS, **language.brackets}
         closers = {*self._brackets.values(), *(word for _, word in language.words.values())}
         self._closers = frozenset(closers)
@@ -147,7 +145,7 @@ class Structure:
             ended = lines[-1].strip() == state.heredoc
             return state._replace(heredoc="", row=leaf.end_row) if ended else state
         if leaf.type in TEXTS:
-            statement = self._extended(state, leaf)
+            statement = self._statements.extended(state, leaf)
             return _after(state._replace(statement=statement), leaf)
         return self._plain(state, leaf)
 
@@ -156,7 +154,7 @@ class Structure:
         frame, kind = state.frames[-1], leaf.type
         if kind in (";", "php_tag") or (kind == "," and frame.kind in _LISTING):
             return _after(state._replace(statement=self._next_statement(state.statement)), leaf)
-        statement = self._extended(state, leaf)
+        statement = self._statements.extended(state, leaf)
         state = state._replace(statement=statement)
         if kind == ":" and frame.kind not in BRACKETS:
             if self.language.layout == "indentation" and statement.head is not None:
@@ -190,7 +188,7 @@ class Structure:
         return self._bracket(state, leaf, closer)
 
     def _open_string(self, state: State, leaf: Leaf) -> State:
-        statement = self._extended(state, leaf)
+        statement = self._statements.extended(state, leaf)
         state = state._replace(statement=statement)
         documents = statement.leaves == 1 and self.language.layout == "indentation"
         flags = DOCUMENTATION if documents and state.frames[-1].kind not in BRACKETS else 0
@@ -243,7 +241,7 @@ class Structure:
         else:
             kind = "braces"
         if state.frames[-1].kind != "string":
-            statement = self._begun(statement, leaf)
+            statement = self._statements.begun(statement, leaf)
         else:
             kind = "braces"
         state = state._replace(statement=statement)
@@ -301,7 +299,7 @@ class Structure:
             member = statement.last_name if top.kind == "type" else ""
             definition = named or statement.called or statement.target or member or definition
             inherited |= statement.flags & TEST
-            if _TEST_NAME.match(definition):
+            if TEST_NAME.match(definition):
                 inherited |= TEST
             if kind == "type":
                 inherited |= DECLARATION
@@ -336,88 +334,13 @@ class Structure:
         frame = frames[index]
         outer = frame.outer
         if frame.kind in BRACKETS:
-            if outer.marking and _TEST_NAME.match(state.statement.last_name):
+            if outer.marking and TEST_NAME.match(state.statement.last_name):
                 outer = outer._replace(flags=outer.flags | TEST)
         elif frames[index - 1].kind in BRACKETS or outer.assigned:
             outer = outer._replace(head=None)
         else:
             outer = NO_STATEMENT
         return _after(state._replace(frames=frames[:index], statement=outer), leaf)
-
-    def _begun(self, statement: Statement, leaf: Leaf) -> Statement:
-        """The statement with one more leaf, whatever it is."""
-        if statement.leaves:
-            return statement._replace(leaves=statement.leaves + 1)
-        language, word = self.language, leaf.text if leaf.token_class == "identifier" else leaf.type
-        flags = 0
-        marking = word in language.boilerplate
-        if marking or (word[:1] == "#" and word[1:2].isalpha()):
-            flags |= BOILERPLATE
-        return Statement(1, word, marking=marking, flags=flags)
-
-    def _extended(self, state: State, leaf: Leaf) -> Statement:
-        """The statement after this leaf at its own level."""
-        statement = self._begun(state.statement, leaf)
-        word = leaf.text if leaf.token_class == "identifier" else leaf.type
-        language = self.language
-        plain = statement.kind == "statement" and statement.head is None
-        if plain and statement.leaves <= 3 and not statement.assigned:
-            statement = _with_kind(statement, word, language)
-        if statement.marking and leaf.token_class in ("identifier", "keyword"):
-            statement = self._marked(statement, state.previous, leaf)
-        if leaf.token_class == "identifier":
-            return self._named(statement, leaf, state.previous)
-        if word in _ASSIGNMENTS and not statement.assigned:
-            return statement._replace(assigned=True, target=statement.last_name)
-        if word == ":" and state.frames[-1].kind == "braces" and not statement.target:
-            return statement._replace(target=statement.last_name)
-        if word == "new":
-            return statement._replace(created=True)
-        head = language.heads.get(word)
-        if head is not None and self._heads(statement, state):
-            return statement._replace(head=head, naming=head in DEFINITIONS)
-        return statement
-
-    def _heads(self, statement: Statement, state: State) -> bool:
-        """Whether a word that can head a block does so here."""
-        if self.language.layout == "indentation":
-            first = statement.leaves == 1 or (statement.leaves == 2 and statement.first == "async")
-            return first and state.frames[-1].kind not in BRACKETS
-        if statement.head in DEFINITIONS:
-            return False  # a type in a function's head, or `impl … for`
-        declared = self.language.declared_types and state.previous in (",", "enum")
-        return not declared and state.previous not in ("<", ".", "->", "::", "typename")
-
-    def _marked(self, statement: Statement, previous: str, leaf: Leaf) -> Statement:
-        """Behind a decorator or attribute: its own name, or what it stands before."""
-        if previous in ("@", ".", "#", "["):
-            marks = _TEST_NAME.match(leaf.text)
-            return statement._replace(flags=statement.flags | TEST) if marks else statement
-        if statement.leaves == 1 or statement.first[:1].isalpha():
-            return statement
-        return statement._replace(marking=False, flags=statement.flags & ~BOILERPLATE)
-
-    def _named(self, statement: Statement, leaf: Leaf, previous: str) -> Statement:
-        name = leaf.text
-        if name == "__name__" and statement.head == "branch":
-            return statement._replace(flags=statement.flags | BOILERPLATE, last_name=name)
-        if statement.head == "branch" and name in self.language.error_names:
-            return statement._replace(flags=statement.flags | ERROR, last_name=name)
-        if previous == "." and statement.name == "self" and not statement.naming:
-            return statement._replace(name=name, last_name=name)
-        if statement.naming and previous not in ("<", ",", "'"):
-            return statement._replace(name=name, naming=False, last_name=name)
-        return statement._replace(last_name=name)
-
-
-def _with_kind(statement: Statement, word: str, language: Language) -> Statement:
-    if word in language.imports:
-        return statement._replace(kind="import", flags=statement.flags | IMPORT)
-    if word in language.raises:
-        return statement._replace(kind="raise", flags=statement.flags | ERROR)
-    if word in ("return", "yield") and statement.leaves == 1:
-        return statement._replace(kind="return")
-    return statement
 
 
 def _within_words(frame: Frame, statement: Statement, word: str) -> Frame:
@@ -426,7 +349,7 @@ def _within_words(frame: Frame, statement: Statement, word: str) -> Frame:
         kind: Kind = "handler" if frame.kind == "try" else frame.kind
         return frame._replace(kind=kind, flags=frame.flags | ERROR)
     if statement.head == frame.kind and statement.name and frame.kind in DEFINITIONS:
-        flags = frame.flags | TEST if _TEST_NAME.match(statement.name) else frame.flags
+        flags = frame.flags | TEST if TEST_NAME.match(statement.name) else frame.flags
         return frame._replace(definition=statement.name, flags=flags)
     return frame
 
