@@ -151,7 +151,7 @@ def imports(path: Path) -> Iterator[str]:
 @pytest.mark.parametrize(
     ("package", "members"),
     [
-        ("drafters", ["source", "suffix", "corpus", "model"]),
+        ("drafters", ["source", "suffix", "corpus", "model", "forced"]),
         ("engines", ["ik", "llamacpp", "fake"]),
     ],
 )

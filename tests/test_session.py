@@ -54,6 +54,28 @@ def test_the_events_add_up_to_the_result(session: Session) -> None:
         assert result.run_id is not None
 
 
+def test_forced_drafts_and_pruning_change_nothing(settings: Settings) -> None:
+    plain = replace(settings, policy="none", drafters=("source",), syntax=False)
+    followed = replace(settings, policy="fixed:6", drafters=("source", "suffix", "forced"))
+    with Session(plain) as without, Session(followed) as session:
+        assert without.syntax is None and session.syntax is not None
+        for _ in range(2):
+            runs = [
+                (
+                    one.edit(EDIT),
+                    one.complete(CompleteRequest("def f(", "):\n    pass\n", "python")),
+                    one.generate(GenerateRequest("A stack", "go")),
+                )
+                for one in (without, session)
+            ]
+            for expected, found in zip(*runs, strict=True):
+                list(expected)
+                list(found)
+                assert session.syntax.unavailable is None
+                assert found.result.tokens == expected.result.tokens
+                assert found.result.finish_reason == expected.result.finish_reason
+
+
 def test_drafts_change_nothing_but_the_number_of_forwards(
     settings: Settings, tmp_path: Path
 ) -> None:

@@ -143,6 +143,21 @@ class DraftContext:
             return self.prompt[cut:] + self.prompt[:cut]
         return self.prompt
 
+    def before_cursor(self, is_marker: Callable[[int], bool]) -> tuple[int, ...]:
+        """What stands before the cursor in fill-in-the-middle; nothing in any other prompt.
+
+        `is_marker` tells control tokens, which no text holds.
+        """
+        prompt, cut = self.prompt, len(self.prompt) - len(self.suffix) - 2
+        if cut < 0 or not (is_marker(prompt[cut]) and is_marker(prompt[-1])):
+            return ()
+        if prompt[cut + 1 : -1] != self.suffix:
+            return ()
+        begin = cut
+        while begin and not is_marker(prompt[begin - 1]):
+            begin -= 1
+        return prompt[begin:cut]
+
 
 @runtime_checkable
 class Drafter(Protocol):

@@ -23,11 +23,13 @@ from redraft.errors import Cancelled, ContextFull, UsageError
 from redraft.loading import Loaded, Loading, Notify, load
 from redraft.models import completion_ends
 from redraft.protocols import Drafter, Engine, Policy, Sequence
+from redraft.pruning import PruningPolicy
 from redraft.runs import RunHeader, RunOutcome, RunWriter
 from redraft.sampling import make_sampler
 from redraft.schedule import SeedRule, make_policy, open_gate
 from redraft.statistics import Statistics, Tally
 from redraft.streaming import TextStream
+from redraft.syntax import Syntax
 from redraft.tokens import FinishReason, Prefill, Step, shared_length
 
 Kind = Literal["edit", "complete", "generate"]
@@ -106,6 +108,7 @@ class Session:
         for name in settings.drafters:
             drafter_registry.find(name)  # a mistake is told before the weights are loaded
         self.loaded = load(_loading(settings, settings.model), say)
+        self.syntax = self._make_syntax(say)
         self._small: Engine | None = None
         if "model" in settings.drafters:
             self._small = load(_loading(settings, settings.small_model), say).engine
@@ -159,6 +162,7 @@ class Session:
             tokenizer=self.loaded.tokenizer,
             corpus=self.settings.corpus_directory,
             small_engine=self._small,
+            syntax=self.syntax,
         )
         names = self.settings.drafters
         self.drafters: tuple[Drafter, ...] = tuple(
@@ -190,10 +194,25 @@ class Session:
     ) -> None:
         self.close()
 
+    def _make_syntax(self, say: Notify) -> Syntax | None:
+        """What follows the output's syntax, where a setting or a drafter asks for it."""
+        if not self.settings.syntax and "forced" not in self.settings.drafters:
+            return None
+        tokenizer = self.loaded.tokenizer
+        return Syntax(tokenizer, lambda why: say(f"going on without syntax: {why}", None))
+
     def _policy_for(self, name: str) -> Policy:
         asked = self.settings
         rule = SeedRule(deep=asked.seed_depth, low=asked.seed_low, high=asked.seed_high)
-        return make_policy(name, self._curve, self._fewest(), rule=rule, model=self._gate)
+        policy = make_policy(
+            name,
+            self._curve,
+            self._fewest(),
+            syntax=self.syntax,
+            rule=rule,
+            model=self._gate,
+        )
+        return policy if self.syntax is None else PruningPolicy(policy, self.syntax)
 
     def _fewest(self) -> int:
         if self.settings.numerics == "fast":

@@ -286,7 +286,7 @@ def test_traces_say_where_each_drafted_token_stands(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("REDRAFT_HOME", str(tmp_path / "home"))
-    monkeypatch.setattr("redraft.bench.recorder.known_syntax", lambda: lambda tokenizer: Lines())
+    monkeypatch.setattr("redraft.bench.recorder.Syntax", lambda tokenizer: Lines())
     words = ["trace", "functions", f"--path={folder.parent / 'functions.jsonl'}", "--limit=1"]
     asked = ["--engine=fake", "--max-tokens=60", "--temperature=0.3", f"--output={tmp_path}"]
     app([*words, *asked], standalone_mode=False)

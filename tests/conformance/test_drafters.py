@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ from redraft.drafters.corpus.files import project_segment
 from redraft.engines.fake import FakeEngine, FakeTokenizer
 from redraft.errors import UsageError
 from redraft.protocols import DraftContext, Drafter
+from redraft.syntax import Syntax
 from redraft.tokens import NO_DRAFT, Choice, Draft, Verdict
 
 TOKENIZER = FakeTokenizer()
@@ -39,7 +41,33 @@ def resources(tmp_path_factory: pytest.TempPathFactory) -> Resources:
     (root / "math.py").write_text(SOURCE * 3)
     index = tmp_path_factory.mktemp("index")
     build_index(index, project_segment(root), TOKENIZER)
-    return Resources(TOKENIZER, corpus=index, small_engine=FakeEngine(invariant_from=1))
+    small = FakeEngine(invariant_from=1)
+    return Resources(TOKENIZER, corpus=index, small_engine=small, syntax=Syntax(TOKENIZER))
+
+
+class Followed:
+    """A drafter with the syntax it reads, which in a session the policy keeps up."""
+
+    def __init__(self, drafter: Drafter, syntax: Syntax) -> None:
+        self._drafter, self._syntax = drafter, syntax
+        self.name = drafter.name
+        self.propose = drafter.propose
+
+    def start(self, context: DraftContext) -> None:
+        self._syntax.start(context)
+        self._drafter.start(context)
+
+    def commit(self, verdict: Verdict) -> None:
+        self._syntax.commit(verdict.tokens)
+        self._drafter.commit(verdict)
+
+
+def build(name: str, resources: Resources) -> Drafter:
+    """The drafter; one that reads syntax gets a syntax of its own, kept up."""
+    if name != "forced":
+        return drafters.build(name, resources)
+    syntax = Syntax(TOKENIZER)
+    return Followed(drafters.build(name, replace(resources, syntax=syntax)), syntax)
 
 
 def context(prompt: str, source: str = "", suffix: str = "") -> DraftContext:
@@ -67,7 +95,7 @@ def verdict(draft: Draft, truth: list[int]) -> Verdict:
 
 @every
 def test_it_is_a_drafter_under_its_registered_name(name: str, resources: Resources) -> None:
-    drafter = drafters.build(name, resources)
+    drafter = build(name, resources)
     assert isinstance(drafter, Drafter)
     assert drafter.name == name
 
@@ -78,7 +106,7 @@ def test_it_is_a_drafter_under_its_registered_name(name: str, resources: Resourc
 def test_drafts_are_well_formed_through_a_whole_generation(
     name: str, resources: Resources, prompt: str, source: str, output: str, limits: list[int]
 ) -> None:
-    drafter = drafters.build(name, resources)
+    drafter = build(name, resources)
     drafter.start(context(prompt, source))
     truth = TOKENIZER.encode(output)
     step = 0
@@ -99,7 +127,7 @@ def test_drafts_are_well_formed_through_a_whole_generation(
 def test_proposing_changes_nothing(
     name: str, resources: Resources, prompt: str, output: str, after: str, limit: int
 ) -> None:
-    drafter = drafters.build(name, resources)
+    drafter = build(name, resources)
     drafter.start(context(prompt, SOURCE))
     for token in TOKENIZER.encode(output):
         drafter.commit(Verdict(NO_DRAFT, 0, (Choice(token, 0.0),)))
@@ -117,7 +145,7 @@ def test_proposing_changes_nothing(
 def test_a_smaller_limit_gives_the_beginning(
     name: str, resources: Resources, prompt: str, after: str, limit: int
 ) -> None:
-    drafter = drafters.build(name, resources)
+    drafter = build(name, resources)
     drafter.start(context(prompt, SOURCE))
     uncommitted = tuple(TOKENIZER.encode(after))
     assert drafter.propose(limit, uncommitted) == drafter.propose(16, uncommitted).first(limit)
@@ -129,7 +157,7 @@ def test_a_smaller_limit_gives_the_beginning(
 def test_start_forgets_the_generation_before(
     name: str, resources: Resources, old: str, output: str, prompt: str
 ) -> None:
-    used, fresh = drafters.build(name, resources), drafters.build(name, resources)
+    used, fresh = build(name, resources), build(name, resources)
     used.start(context(old, "something = else\n" + old))
     for token in TOKENIZER.encode(output):
         used.commit(Verdict(NO_DRAFT, 0, (Choice(token, 0.0),)))
@@ -153,7 +181,7 @@ def test_start_forgets_the_generation_before(
 def test_odd_contexts_are_no_reason_to_fail(
     name: str, resources: Resources, empty: DraftContext
 ) -> None:
-    drafter = drafters.build(name, resources)
+    drafter = build(name, resources)
     drafter.start(empty)
     for limit in (0, 1, 63):
         check(drafter.propose(limit), drafter, limit)
@@ -166,14 +194,14 @@ def test_odd_contexts_are_no_reason_to_fail(
 
 @every
 def test_before_the_first_start_there_is_nothing_to_say(name: str, resources: Resources) -> None:
-    drafter = drafters.build(name, resources)
+    drafter = build(name, resources)
     check(drafter.propose(4), drafter, 4)
 
 
 @pytest.mark.timeout(300)  # against a hang
 @every
 def test_very_long_repeats_do_not_hang(name: str, resources: Resources) -> None:
-    drafter = drafters.build(name, resources)
+    drafter = build(name, resources)
     drafter.start(context("ab" * 1000, "ab" * 1000))
     for _ in range(100):
         draft = drafter.propose(16)

@@ -41,5 +41,5 @@ def test_output_with_every_drafter_is_plain_output(capsys: pytest.CaptureFixture
     app(["exact", "--sample=6", "--max-tokens=48"], standalone_mode=False)
     one = read_document(Path(capsys.readouterr().out.splitlines()[-1]))
     assert one["equal"] is True and one["exact"] is True
-    assert one["compared"] == 6 * 5 and len(one["by_workload"]) == 6
+    assert one["compared"] == 6 * 6 and len(one["by_workload"]) == 6
     assert all(found["accepted"] > 0 for found in one["by_set"].values())

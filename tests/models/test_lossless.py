@@ -25,8 +25,10 @@ from redraft.ends import Endings
 from redraft.engines import Opened
 from redraft.models import Metadata, find, read_metadata
 from redraft.protocols import Drafter, Policy, Sequence
+from redraft.pruning import PruningPolicy
 from redraft.sampling import make_sampler
 from redraft.schedule import NonePolicy, make_policy
+from redraft.syntax import Syntax
 from redraft.tokens import Choice, Step
 
 pytestmark = pytest.mark.models
@@ -124,7 +126,8 @@ def target(
     (root / "words.py").write_text("def reverse_words(sentence):\n    return sentence\n" * 3)
     index = tmp_path_factory.mktemp("index")
     build_index(index, project_segment(root), small_ik.tokenizer)
-    resources = Resources(small_ik.tokenizer, index, small_ik.engine)
+    syntax = Syntax(small_ik.tokenizer)
+    resources = Resources(small_ik.tokenizer, index, small_ik.engine, syntax)
 
     @cache
     def make(opened: Opened, model: str) -> Target:
@@ -138,6 +141,8 @@ def compare(target: Target, kind: str, sampling: str, names: list[str]) -> int:
     accepted = 0
     for policy in ("cost", "gate", "seed", "fixed:6") if names == MIXTURE else ("cost",):
         made = make_policy(policy, CostCurve(CURVE), fewest=2)
+        if target.resources.syntax is not None and "forced" in names:
+            made = PruningPolicy(made, target.resources.syntax)
         *got, taken = target.generate(kind, sampling, drafters, made)
         assert tuple(got) == target.plain(kind, sampling)
         accepted += taken

@@ -22,6 +22,7 @@ from redraft.bench.options import (
     PeerOptions,
     RunOptions,
     ScenarioOptions,
+    SyntaxOptions,
     TraceOptions,
     with_options,
 )
@@ -252,6 +253,34 @@ def replay(
     from redraft.bench.replay.command import replay as replay_traces
 
     replay_traces(traces, options, command_line())
+
+
+@app.command(cls=SettingsCommand, epilog="Example: redraft bench syntax src tests")
+@with_settings
+@with_options
+def syntax(
+    paths: Annotated[list[Path], typer.Argument(metavar="PATH...", help="Files and folders.")],
+    *,
+    options: SyntaxOptions,
+    flags: Flags,
+) -> None:
+    """How much the text before a cursor tells of its syntax, on source files, and how fast."""
+    from redraft.bench.syntax import SyntaxPlan, run_syntax, syntax_table
+    from redraft.bench.watch import watching
+    from redraft.config import load_settings
+    from redraft.terminal.screen import data_console, write_json
+
+    settings = load_settings(flags)
+    plan = SyntaxPlan(
+        tuple(paths), options.offsets, options.files, settings.seed, options.output, command_line()
+    )
+    with watching() as watch:
+        outcome = run_syntax(plan, settings, watch)
+    if options.as_json:
+        write_json(outcome.document)
+    else:
+        data_console().print(syntax_table(outcome.document))
+    print(outcome.path, flush=True)
 
 
 @app.command(epilog="Example: redraft bench report bench-results/edits-*.json")

@@ -32,7 +32,7 @@ from redraft.config import Settings
 from redraft.loading import load_tokenizer
 from redraft.session import Session
 
-DRAFTERS = ("source", "suffix", "corpus", "model")
+DRAFTERS = ("source", "suffix", "corpus", "model", "forced")
 MOST_TOKENS = 256
 """Of one output, unless the user says."""
 CORPUS_TOKENS = 300_000

@@ -149,6 +149,20 @@ class ExactOptions:
     as_json: AsJson = False
 
 
+@dataclass(frozen=True, slots=True)
+class SyntaxOptions:
+    """What the user asked of the syntax bench, besides settings."""
+
+    files: Annotated[
+        int, typer.Option("--files", min=1, metavar="N", help="Most files of one language.")
+    ] = 40
+    offsets: Annotated[
+        int, typer.Option("--offsets", min=1, metavar="N", help="Random offsets in each file.")
+    ] = 25
+    output: OutputFolder = OUTPUT
+    as_json: AsJson = False
+
+
 def with_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the flags of the class that its argument `options` is annotated with.
 

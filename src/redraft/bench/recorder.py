@@ -7,7 +7,7 @@ from pathlib import Path
 
 from redraft.bench.measure import Timed
 from redraft.bench.provenance import code, weights_sha256
-from redraft.bench.replay.following import FollowedSyntax, known_syntax
+from redraft.bench.replay.following import FollowedSyntax
 from redraft.bench.rows import Cause
 from redraft.bench.tasks import BenchTask
 from redraft.bench.traces import (
@@ -21,6 +21,7 @@ from redraft.bench.traces import (
 )
 from redraft.errors import UsageError
 from redraft.session import Session
+from redraft.syntax import Syntax
 
 _SAMPLING = ("temperature", "top_p", "top_k", "min_p", "seed")
 
@@ -62,13 +63,10 @@ class Recorder:
         return True
 
     def _steps(self, drafted: Timed) -> tuple[TraceStep, ...]:
-        """The steps, with the place of every drafted token where syntax is known. Looked up after
+        """The steps, with the place of every drafted token where it is known. Looked up after
         the run, which so is timed without."""
         steps = tuple(map(trace_step, drafted.steps))
-        follow = known_syntax()
-        if follow is None:
-            return steps
-        return with_places(steps, drafted, follow(self._tokenizer))
+        return with_places(steps, drafted, Syntax(self._tokenizer))
 
     def keep(
         self, task: BenchTask, drafted: Timed, excluded: Cause | None, plain: float | None = None

@@ -72,6 +72,9 @@ class Settings:
     drafters: tuple[str, ...] = _setting(
         ("source", "suffix", "corpus"), "who drafts", "different known drafters' names"
     )
+    syntax: bool = _setting(
+        True, "whether drafts that break the code's syntax are cut", "true or false"
+    )
     numerics: Literal["invariant", "fast"] = _setting(
         "invariant", "whether drafted output must equal plain output bit for bit"
     )

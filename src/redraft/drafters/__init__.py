@@ -18,6 +18,7 @@ from redraft.errors import DrafterFailed, UsageError
 
 if TYPE_CHECKING:  # the names of drafters are asked for without any numbers
     from redraft.protocols import Drafter, Engine, Tokenizer
+    from redraft.syntax import Syntax
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class Resources:
     """Directory of the corpus index."""
     small_engine: Engine | None = None
     """Engine with the small model's weights, for the `model` drafter."""
+    syntax: Syntax | None = None
+    """Where the output is in the code, kept up by the policy; for the `forced` drafter."""
 
 
 Factory: TypeAlias = "Callable[[Resources], Drafter]"
@@ -38,6 +41,7 @@ BUILT_IN = {
     "suffix": "redraft.drafters.suffix:SuffixDrafter.build",
     "corpus": "redraft.drafters.corpus:CorpusDrafter.build",
     "model": "redraft.drafters.model:ModelDrafter.build",
+    "forced": "redraft.drafters.forced:ForcedDrafter.build",
 }
 
 

@@ -131,9 +131,9 @@ def _prepared(paths: list[Path], options: GateOptions) -> tuple[ReplayPlan, Toke
     """The traces whose output ended by itself, and their vocabulary."""
     from redraft.bench.replay.command import chosen_drafters, vocabulary
     from redraft.bench.replay.curves import RECORDED, find_curve
-    from redraft.bench.replay.following import known_syntax
     from redraft.bench.replay.run import ReplayPlan, check
     from redraft.bench.traces import read_traces
+    from redraft.syntax import Syntax
 
     traces = tuple(trace for trace in read_traces(paths) if trace.excluded not in _UNENDED)
     plan = ReplayPlan(
@@ -142,7 +142,7 @@ def _prepared(paths: list[Path], options: GateOptions) -> tuple[ReplayPlan, Toke
         drafters=chosen_drafters(options.drafters, options.corpus, traces),
         curve=None if options.curve == RECORDED else find_curve(options.curve),
         corpus=options.corpus,
-        follow=known_syntax() if options.syntax else None,
+        follow=Syntax if options.syntax else None,
     )
     check(plan)
     return plan, vocabulary(traces[0].origin, options.model)

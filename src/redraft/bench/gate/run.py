@@ -113,7 +113,7 @@ def control(plan: ReplayPlan, tokenizer: Tokenizer, watch: Watch) -> dict[str, A
     Raises UsageError where nothing follows syntax, InputError where the traces are too few.
     """
     if plan.follow is None:
-        raise UsageError("the control experiment is about syntax, which this redraft has not")
+        raise UsageError("the control experiment is about syntax; leave --no-syntax out")
     ways = {
         "gate": plan,
         "kinds-shuffled": replace(plan, follow=_shuffled(plan.follow)),

@@ -120,11 +120,11 @@ def replay(paths: Sequence[Path], options: ReplayOptions, command: str) -> None:
 def _plan(traces: Sequence[Trace], options: ReplayOptions) -> ReplayPlan:
     from redraft.bench.replay.baselines import SmallModel
     from redraft.bench.replay.curves import RECORDED, find_curve, find_pair
-    from redraft.bench.replay.following import known_syntax
     from redraft.bench.replay.run import BASELINES, ReplayPlan
     from redraft.bench.report import read_document
     from redraft.errors import UsageError
     from redraft.schedule import read_weights
+    from redraft.syntax import Syntax
 
     pair = find_pair(options.pair) if options.pair else None
     name = pair.curve if pair and options.curve == RECORDED else options.curve
@@ -150,7 +150,7 @@ def _plan(traces: Sequence[Trace], options: ReplayOptions) -> ReplayPlan:
         corpus=options.corpus,
         model=model,
         weights=read_weights(options.weights) if options.weights else None,
-        follow=known_syntax(),
+        follow=Syntax,
         against=read_document(options.against) if options.against else None,
     )
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
-from importlib.util import find_spec
 from typing import Protocol, TypeAlias
 
 from redraft.protocols import DraftContext, SyntaxView, Tokenizer
@@ -24,6 +22,7 @@ class FollowedSyntax(SyntaxView, Protocol):
 
 
 Follow: TypeAlias = Callable[[Tokenizer], FollowedSyntax]
+"""What makes a view for a vocabulary: `redraft.syntax.Syntax`, or one for tests."""
 
 
 class Follower:
@@ -45,11 +44,3 @@ class Follower:
     def commit(self, verdict: Verdict) -> None:
         """Tell the view."""
         self._view.commit(verdict.tokens)
-
-
-def known_syntax() -> Follow | None:
-    """What makes redraft's own view; None where this redraft has no syntax."""
-    if find_spec("redraft.syntax") is None:
-        return None
-    follow: Follow = import_module("redraft.syntax").Syntax
-    return follow

@@ -29,6 +29,7 @@ from redraft.drafters import Resources
 from redraft.errors import InputError, UsageError
 from redraft.protocols import Drafter, SyntaxView, Tokenizer
 from redraft.schedule import SurvivalModel, Weights, make_policy
+from redraft.syntax import Syntax
 
 BEST_SINGLE, LOOKUP = "best-single", "lookup"
 BASELINES = (BEST_SINGLE, LOOKUP)
@@ -128,14 +129,15 @@ class Replayer:
         """Drafters, by default all of the plan's, and the view they keep up to date: new ones for
         each trace, so that all stores are empty, as in a bench."""
         plan = self._plan
-        resources = Resources(self._tokenizer, corpus=plan.corpus)
+        view = plan.follow(self._tokenizer) if plan.follow else None
+        syntax = view if isinstance(view, Syntax) else None
+        resources = Resources(self._tokenizer, corpus=plan.corpus, syntax=syntax)
         drafters: list[Drafter] = []
         for name in plan.drafters if names is None else names:
             if name == "model" and plan.model is not None:
                 drafters.append(SimulatedModel(trace, plan.model, machine.clock))
             else:
                 drafters.append(registry.build(name, resources))
-        view = plan.follow(self._tokenizer) if plan.follow else None
         if view is not None:
             drafters.append(Follower(view))
         return drafters, view

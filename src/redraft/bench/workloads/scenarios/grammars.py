@@ -11,7 +11,6 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from redraft.bench.workloads.availability import WorkloadMissing
 from redraft.bench.workloads.scenarios.outline import Function, Outline, Span
 from redraft.bench.workloads.scenarios.pins import Language
 
@@ -55,7 +54,7 @@ _NO_EXPRESSION = {
 
 
 def outline(language: Language, text: str) -> Outline:
-    """The file's functions in order. Raises WorkloadMissing without the language's grammar."""
+    """The file's functions in order."""
     root = _parse(language, text)
     found = tuple(_functions(root, language, text)) if text.isascii() else ()
     return Outline(found, sound=not root.has_error)
@@ -64,13 +63,13 @@ def outline(language: Language, text: str) -> Outline:
 def leaves(language: Language, text: str) -> tuple[tuple[str, int], ...]:
     """(text, offset) of all that is neither comment nor space, in order; strings in one piece.
 
-    Two texts with equal leaves say the same. Offsets are bytes. Raises as `outline` does.
+    Two texts with equal leaves say the same. Offsets are bytes.
     """
     return tuple(_leaves(_parse(language, text)))
 
 
 def strings(language: Language, text: str) -> Iterator[str]:
-    """String literals in whose place a constant could stand, as written. Raises as `outline`."""
+    """String literals in whose place a constant could stand, as written."""
     nodes = [_parse(language, text)]
     while nodes:
         node = nodes.pop()
@@ -86,17 +85,11 @@ def _parse(language: Language, text: str) -> Node:
 
 @cache
 def _parser(language: Language) -> Parser:
-    module, function = _GRAMMARS[language]
-    try:
-        from tree_sitter import Language as Grammar
-        from tree_sitter import Parser
+    from tree_sitter import Language as Grammar
+    from tree_sitter import Parser
 
-        return Parser(Grammar(getattr(import_module(module), function)()))
-    except ImportError as error:
-        raise WorkloadMissing(
-            f"{language} is cut by tree-sitter, and {error.name} is not installed; "
-            "pip install 'redraft[scenarios]'"
-        ) from None
+    module, function = _GRAMMARS[language]
+    return Parser(Grammar(getattr(import_module(module), function)()))
 
 
 def _leaves(node: Node) -> Iterator[tuple[str, int]]:
