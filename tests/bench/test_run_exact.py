@@ -61,8 +61,8 @@ def test_every_drafter_alone_and_all_together(
 ) -> None:
     exact(index, "--sample=8")
     one = read_document(last_path(capsys))
-    assert one["equal"] is True and one["compared"] == 8 * 5 and one["generations"] == 8
-    assert list(one["by_set"]) == ["source", "suffix", "corpus", "model", "mixture"]
+    assert one["equal"] is True and one["compared"] == 8 * 6 and one["generations"] == 8
+    assert list(one["by_set"]) == ["source", "suffix", "corpus", "model", "forced", "mixture"]
     assert one["by_set"]["source"]["policy"] == SINGLE_POLICY
     assert one["by_set"]["mixture"]["policy"] == "cost"
     for name in ("suffix", "corpus", "model"):
