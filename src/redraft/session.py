@@ -12,95 +12,60 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from time import perf_counter
 from types import TracebackType
-from typing import Literal
 
 from redraft import drafters as drafter_registry
 from redraft.config import Settings
-from redraft.context import Prompt, complete_prompt, edit_prompt, generate_prompt
+from redraft.context import (
+    Prompt,
+    chat_prompt,
+    complete_prompt,
+    edit_prompt,
+    generate_prompt,
+    text_prompt,
+)
 from redraft.cost import CostCurve
-from redraft.decode import Plan, decode
+from redraft.decode import Plan, decode, prefill
 from redraft.ends import Endings
 from redraft.errors import Cancelled, ContextFull, UsageError
+from redraft.grammar import Grammars
+from redraft.limits import Deadlines
 from redraft.loading import Loaded, Loading, Notify, load
 from redraft.models import completion_ends
-from redraft.protocols import Drafter, Engine, Policy, Sequence
+from redraft.protocols import Drafter, Engine, Policy, Sampler
+from redraft.requests import (
+    AS_SET,
+    ChatRequest,
+    CompleteRequest,
+    EditRequest,
+    GenerateRequest,
+    Kind,
+    Options,
+    Request,
+    TextRequest,
+)
+from redraft.results import Progress, Result, exactness
 from redraft.runs import RunHeader, RunOutcome, RunWriter
 from redraft.sampling import make_sampler
 from redraft.schedule import make_policy
+from redraft.slots import Slot, Slots
 from redraft.statistics import Statistics, Tally
 from redraft.streaming import TextStream
-from redraft.tokens import FinishReason, Prefill, Step, shared_length
-
-Kind = Literal["edit", "complete", "generate"]
+from redraft.tokens import FinishReason, Prefill, Step
 
 MEASURED_BUSY = 0.6
 """Forwards faster than this share of the measured times say that the machine was busy when it was
 measured, so that the curve's shape is not to be trusted either: the next session measures again."""
 
 
-@dataclass(frozen=True, slots=True)
-class EditRequest:
-    """Change a whole file as instructed."""
-
-    text: str
-    instruction: str
-    name: str = "file"
-    language: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class CompleteRequest:
-    """Fill in what stands between prefix and suffix."""
-
-    prefix: str
-    suffix: str = ""
-    language: str = ""
-    single_line: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class GenerateRequest:
-    """Write code by instruction. `source` is code the answer will mostly repeat, if any."""
-
-    instruction: str
-    language: str = ""
-    source: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """One event of a run, and the text that became visible with it."""
-
-    event: Prefill | Step
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What came out."""
-
-    kind: Kind
-    text: str
-    tokens: tuple[int, ...]
-    finish_reason: FinishReason
-    exact: bool
-    exact_because: str
-    """Why the tokens are those the target alone would give, or why that is not promised."""
-    statistics: Statistics
-    plain_seconds: float
-    """What one token a forward would have taken about for these tokens, by the cost curve as this
-    run corrected it; an estimate, to be compared with `statistics.decode_seconds`."""
-    run_id: str | None = None
-
-
 class Session:
     """Loaded weights with drafters. Use as a context manager, from one thread at a time.
 
-    `notify(stage, share)` is told what takes long while opening. Raises ModelError and
-    EngineError when the weights cannot be opened, UsageError for unknown drafters or policies.
+    `notify(stage, share)` is told what takes long while opening. At most `slots` runs may be under
+    way at once; each has a KV cache and drafters of its own. Raises ModelError and EngineError
+    when the weights cannot be opened, UsageError for unknown drafters or policies.
     """
 
-    def __init__(self, settings: Settings, notify: Notify | None = None) -> None:
+    def __init__(self, settings: Settings, notify: Notify | None = None, slots: int = 1) -> None:
         self.settings = settings
         say = notify or (lambda stage, share: None)
         for name in settings.drafters:
@@ -109,13 +74,26 @@ class Session:
         self._small: Engine | None = None
         if "model" in settings.drafters:
             self._small = load(_loading(settings, settings.small_model), say).engine
-        self._sequence: Sequence | None = None
-        self._cached: list[int] = []
-        self._running: Run | None = None
-        self.forget()
+        self._curve = CostCurve(self.loaded.calibration.seconds_by_rows)
+        self._slots = Slots(slots, self.loaded.engine.open_sequence, self._build_drafters)
+        self._grammars = Grammars(self.loaded.tokenizer, self.loaded.metadata.end_tokens)
         self._policy_for(settings.policy)
 
-    def edit(self, request: EditRequest) -> Run:
+    def start(self, request: Request, options: Options = AS_SET) -> Run:
+        """A run of whatever kind the request is."""
+        match request:
+            case EditRequest():
+                return self.edit(request, options)
+            case CompleteRequest():
+                return self.complete(request, options)
+            case GenerateRequest():
+                return self.generate(request, options)
+            case ChatRequest():
+                return self.chat(request, options)
+            case TextRequest():
+                return self.text(request, options)
+
+    def edit(self, request: EditRequest, options: Options = AS_SET) -> Run:
         """A run whose result is the edited file's text."""
         loaded = self.loaded
         prompt = edit_prompt(
@@ -126,20 +104,27 @@ class Session:
             request.name,
             request.language,
         )
-        title = f"{request.name}: {request.instruction}"
-        return self._run("edit", title, prompt, usual_room=2 * len(prompt.context.source) + 512)
+        asked = Asked("edit", f"{request.name}: {request.instruction}", options)
+        return self._run(asked, prompt, usual_room=2 * len(prompt.context.source) + 512)
 
-    def complete(self, request: CompleteRequest) -> Run:
+    def complete(self, request: CompleteRequest, options: Options = AS_SET) -> Run:
         """A run whose result is what goes between prefix and suffix."""
-        loaded = self.loaded
+        loaded, room = self.loaded, options.max_tokens or self.settings.max_tokens or 256
         prompt = complete_prompt(
-            loaded.metadata, loaded.tokenizer, request.prefix, request.suffix, request.language
+            loaded.metadata,
+            loaded.tokenizer,
+            request.prefix,
+            request.suffix,
+            request.language,
+            request.others,
+            loaded.context_length - room,
         )
         stop = ("\n",) if request.single_line else ()
         title = "after " + request.prefix[-60:].strip().rsplit("\n", 1)[-1]
-        return self._run("complete", title, replace(prompt, stop=stop), usual_room=256)
+        asked = Asked("complete", title, options)
+        return self._run(asked, replace(prompt, stop=stop), usual_room=256)
 
-    def generate(self, request: GenerateRequest) -> Run:
+    def generate(self, request: GenerateRequest, options: Options = AS_SET) -> Run:
         """A run whose result is code."""
         loaded = self.loaded
         prompt = generate_prompt(
@@ -150,23 +135,29 @@ class Session:
             request.source,
         )
         room = 1024 + 2 * len(prompt.context.source)
-        return self._run("generate", request.instruction, prompt, usual_room=room)
+        return self._run(Asked("generate", request.instruction, options), prompt, usual_room=room)
+
+    def chat(self, request: ChatRequest, options: Options = AS_SET) -> Run:
+        """A run whose result is the assistant's next turn."""
+        loaded = self.loaded
+        prompt = chat_prompt(
+            loaded.metadata, loaded.tokenizer, request.messages, request.prediction
+        )
+        title = request.messages[-1].content if request.messages else ""
+        return self._run(Asked("chat", title, options), prompt, usual_room=loaded.context_length)
+
+    def text(self, request: TextRequest, options: Options = AS_SET) -> Run:
+        """A run whose result continues a raw prompt."""
+        loaded = self.loaded
+        prompt = text_prompt(loaded.metadata, loaded.tokenizer, request.prompt, request.prediction)
+        title = "after " + loaded.tokenizer.decode(prompt.context.prompt[-20:]).strip()
+        return self._run(Asked("text", title, options), prompt, usual_room=loaded.context_length)
 
     def forget(self, keep_prompt: bool = False) -> None:
         """Empty every store: drafters with what they learned, corrections of the cost curve, and
         the prefix cache, unless `keep_prompt` asks for that to stay (it saves time only)."""
-        resources = drafter_registry.Resources(
-            tokenizer=self.loaded.tokenizer,
-            corpus=self.settings.corpus_directory,
-            small_engine=self._small,
-        )
-        names = self.settings.drafters
-        self.drafters: tuple[Drafter, ...] = tuple(
-            drafter_registry.build(name, resources) for name in names
-        )
+        self._slots.forget(keep_tokens=keep_prompt)
         self._curve = CostCurve(self.loaded.calibration.seconds_by_rows)
-        if not keep_prompt:
-            self._cached = []
 
     def close(self) -> None:
         """Free the weights."""
@@ -197,8 +188,16 @@ class Session:
             return 1
         return self.loaded.calibration.invariance.invariant_from or 1
 
-    def _run(self, kind: Kind, title: str, prompt: Prompt, usual_room: int) -> Run:
-        context, loaded, settings = prompt.context, self.loaded, self.settings
+    def _build_drafters(self) -> tuple[Drafter, ...]:
+        resources = drafter_registry.Resources(
+            tokenizer=self.loaded.tokenizer,
+            corpus=self.settings.corpus_directory,
+            small_engine=self._small,
+        )
+        return tuple(drafter_registry.build(name, resources) for name in self.settings.drafters)
+
+    def _run(self, asked: Asked, prompt: Prompt, usual_room: int) -> Run:
+        context, loaded, options = prompt.context, self.loaded, asked.options
         # one token of the context is kept free: a lone step carries a guess beside its token
         left = loaded.context_length - len(context.prompt) - 1
         if left < 1:
@@ -206,42 +205,34 @@ class Session:
                 f"the prompt has {len(context.prompt)} tokens and the context holds "
                 f"{loaded.context_length}; raise --context or give a smaller file"
             )
-        wanted = settings.max_tokens or usual_room
-        sample = make_sampler(
-            settings.temperature, settings.top_p, settings.top_k, settings.min_p, settings.seed
-        )
+        wanted = options.max_tokens
+        if wanted is None:
+            wanted = self.settings.max_tokens or usual_room
+        stop = (*prompt.stop, *options.stop)
         ends = Endings(
             loaded.tokenizer,
-            prompt.stop,
+            stop,
             context.source,
-            completion_ends(loaded.metadata) if kind == "complete" else (),
+            completion_ends(loaded.metadata) if asked.kind == "complete" else (),
+            options.indent,
         )
+        sample = self._sampler(options, len(context.prompt))
         plan = Plan(context, sample, ends, min(wanted, left), self._fewest())
-        policy = self._policy_for(settings.policy)
+        policy = self._policy_for(self.settings.policy)
         full: FinishReason = "context" if left < wanted else "length"
-        return Run(self, plan, policy, Asked(kind, title, prompt.stop, full))
+        return Run(self, plan, policy, replace(asked, stop=stop, full=full))
 
-    def _sequence_for(self, prompt: tuple[int, ...]) -> Sequence:
-        """The session's sequence, cut back to what it shares with this prompt."""
-        if self._sequence is None:
-            self._sequence = self.loaded.engine.open_sequence()
-            self._cached = []
-        shared = shared_length(self._cached, prompt[:-1])
-        self._sequence.truncate(min(shared, self._sequence.length))
-        return self._sequence
-
-    def _exactness(self) -> tuple[bool, str]:
-        invariance = self.loaded.calibration.invariance
-        if self.settings.numerics == "fast":
-            return False, "numerics: one-token forwards round differently (--numerics fast)"
-        if invariance.invariant_from is None:
-            return False, (
-                f"numerics: this engine rounds differently by batch size, which changed "
-                f"{invariance.mismatch_rate:.0%} of the tokens when measured"
-            )
-        return True, (
-            "every token is the target's own choice, and its logits do not depend on the draft"
-        )
+    def _sampler(self, options: Options, start: int) -> Sampler:
+        names = ("temperature", "top_p", "top_k", "min_p", "seed")
+        asked = {name: getattr(options, name) for name in names}
+        chosen = {
+            name: getattr(self.settings, name) if value is None else value
+            for name, value in asked.items()
+        }
+        sample = make_sampler(**chosen, index=options.index, top=options.top)
+        if options.schema is None:
+            return sample
+        return self._grammars.constrained(sample, options.schema, start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,8 +241,9 @@ class Asked:
 
     kind: Kind
     title: str
-    stop: tuple[str, ...]
-    full: FinishReason
+    options: Options
+    stop: tuple[str, ...] = ()
+    full: FinishReason = "length"
     """What `length` means here: the room asked for, or all that the context had left."""
 
 
@@ -266,6 +258,8 @@ class Run:
         self._policy = policy
         self._begun = False
         self._result: Result | None = None
+        self.slot: int | None = None
+        """The session's slot that it works in, once it is iterated."""
 
     def cancel(self) -> None:
         """Stop soon, from any thread: iteration ends with finish_reason `cancelled`."""
@@ -279,20 +273,23 @@ class Run:
         return self._result
 
     def __iter__(self) -> Iterator[Progress]:
-        """Events, once. Raises UsageError the second time, and while another run of the session
-        has begun and not ended: both would move one KV cache."""
-        session, prompt = self._session, self.plan.context.prompt
-        self._begin()
-        sequence = session._sequence_for(prompt)
-        tally = Tally(len(prompt), sequence.length)
-        stream = TextStream(session.loaded.tokenizer, self._asked.stop)
+        """Events, once. Raises UsageError the second time, and while as many runs of the session
+        have begun and not ended as it has slots: two would move one KV cache."""
+        if self._begun:
+            raise UsageError("a run is iterated once; ask the session for another one")
+        session, plan, options = self._session, self.plan, self._asked.options
+        prompt = plan.context.prompt
+        slot = session._slots.take(prompt)
+        self._begun, self.slot = True, slot.index
+        tally = Tally(len(prompt), slot.sequence.length)
+        stream = TextStream(session.loaded.tokenizer, self._asked.stop, options.indent)
+        deadlines = Deadlines(options, plan.fewest)
         output: list[int] = []
-        reason: FinishReason = "cancelled"
+        reason: FinishReason = "cancelled" if plan.room else "length"
         writer = self._writer()
-        begun = perf_counter()
-        session._running = self
+        worked, resumed = 0.0, perf_counter()
         try:
-            for event in decode(sequence, self.plan, session.drafters, self._policy):
+            for event in self._events(slot):
                 text = ""
                 if isinstance(event, Step):
                     output.extend(event.tokens)
@@ -300,27 +297,29 @@ class Run:
                     if event.finish_reason is not None:
                         reason = event.finish_reason
                         text += stream.finish()
-                tally.add(event, perf_counter() - begun)
+                late = deadlines.passed(event, stream.shown)
+                if late:
+                    reason, text = "time", text + stream.finish()
+                worked += perf_counter() - resumed
+                tally.add(event, worked)
                 if writer is not None:
                     writer.step(event)
                 yield Progress(event, text)
+                if late:
+                    break
+                resumed = perf_counter()
         except Cancelled:
+            reason = "cancelled"
             stream.finish()
         finally:
-            session._running = None
-            session._cached = [*prompt, *output][: sequence.length]
+            slot.give_back([*prompt, *output])
             reason = self._asked.full if reason == "length" else reason
             self._finish(output, stream.shown, reason, tally.statistics(), writer)
 
-    def _begin(self) -> None:
-        if self._begun:
-            raise UsageError("a run is iterated once; ask the session for another one")
-        if self._session._running is not None:
-            raise UsageError(
-                "another run of this session is under way; iterate it to its end or close its"
-                " iterator first"
-            )
-        self._begun = True
+    def _events(self, slot: Slot) -> Iterator[Prefill | Step]:
+        if self.plan.room:
+            return decode(slot.sequence, self.plan, slot.drafters, self._policy)
+        return prefill(slot.sequence, self.plan)
 
     def _finish(
         self,
@@ -330,16 +329,18 @@ class Run:
         statistics: Statistics,
         writer: RunWriter | None,
     ) -> None:
-        kind = self._asked.kind
-        exact, because = self._session._exactness()
+        kind, ends = self._asked.kind, self.plan.ends
+        loaded = self._session.loaded
+        exact, because = exactness(loaded.calibration.invariance, self._session.settings.numerics)
         if writer is not None:
             writer.close(RunOutcome(reason, exact, because, asdict(statistics)))
         self._result = Result(
             kind=kind,
             # the stop string of an answer in a fence begins with the line end of the last line
-            text=text + "\n" if kind != "complete" and text else text,
+            text=text + "\n" if kind in ("edit", "generate") and text else text,
             tokens=tuple(output),
             finish_reason=reason,
+            stopped_by=ends.stopped_by if isinstance(ends, Endings) else None,
             exact=exact,
             exact_because=because,
             statistics=statistics,
@@ -349,7 +350,7 @@ class Run:
 
     def _writer(self) -> RunWriter | None:
         session, settings = self._session, self._session.settings
-        if not settings.record:
+        if not settings.record or not self.plan.room:
             return None
         loaded = session.loaded
         what_matters = ("policy", "drafters", "numerics", "temperature", "top_p", "top_k", "min_p")
@@ -377,12 +378,15 @@ def _loading(settings: Settings, model: str) -> Loading:
 
 
 __all__ = [
+    "ChatRequest",
     "CompleteRequest",
     "EditRequest",
     "GenerateRequest",
     "Loaded",
+    "Options",
     "Progress",
     "Result",
     "Run",
     "Session",
+    "TextRequest",
 ]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-FinishReason = Literal["stop", "length", "loop", "context", "time", "cancelled"]
+FinishReason = Literal["stop", "indent", "length", "loop", "context", "time", "cancelled"]
 
 
 def shared_length(first: Sequence[int], second: Sequence[int]) -> int:
