@@ -19,10 +19,9 @@ Flags = Mapping[str, object]
 """Settings by name as the user gave them; None where a flag was not given."""
 
 PANEL = "Settings (also by REDRAFT_… variables and redraft.toml)"
-RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {
-    "live_sequences",
-    "keep_runs",
-}
+SERVE = frozenset({"host", "port", "queue", "request_seconds", "live_sequences"})
+"""Accepted everywhere, shown by `redraft serve` and `redraft config` only."""
+RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {"keep_runs"}
 """Accepted everywhere, shown by `redraft config` only."""
 
 
@@ -38,7 +37,8 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         if name != "flags"
     ]
     names = [parameter.name for parameter in own]
-    added = [_parameter(name) for name in NAMES]
+    hidden = RARE if command.__name__ == "serve" else RARE | SERVE
+    added = [_parameter(name, name in hidden) for name in NAMES]
 
     @wraps(command)
     def with_flags(**given: Any) -> None:
@@ -52,7 +52,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     return with_flags
 
 
-def _parameter(name: str) -> inspect.Parameter:
+def _parameter(name: str, hidden: bool) -> inspect.Parameter:
     setting = next(item for item in fields(Settings) if item.name == name)
     flag = "--" + name.replace("_", "-")
     is_switch = setting.type == "bool"
@@ -62,7 +62,7 @@ def _parameter(name: str) -> inspect.Parameter:
         help=f"{setting.metadata['help']}. \\[{_default(setting.default)}]",
         rich_help_panel=PANEL,
         show_default=False,
-        hidden=name in RARE,
+        hidden=hidden,
         metavar=None if is_switch else "VALUE",
     )
     kind: Any = bool | None if is_switch else str | None
