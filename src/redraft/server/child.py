@@ -27,6 +27,8 @@ from redraft.server.turns import Turns
 from redraft.session import Run, Session
 from redraft.tokens import Prefill
 
+SHORT = 64
+"""Steps after which a completion is no longer urgent, so that the next one need not wait for it."""
 _LEAVE_AFTER = 5.0
 """Seconds that a run gets to end after the pipe was closed."""
 
@@ -36,10 +38,15 @@ class Work:
     """A run that waits or is under way."""
 
     number: int
-    urgent: bool
+    at_cursor: bool
     run: Run
     events: Iterator[Progress]
-    prompt_done: int = 0
+    steps: int = 0
+
+    @property
+    def urgent(self) -> bool:
+        """Whether somebody waits at a cursor, and not for a whole file."""
+        return self.at_cursor and self.steps < SHORT
 
 
 class Pipe:
@@ -181,8 +188,9 @@ class EngineLoop:
 def _advanced(loaded: Loaded, work: Work, progress: Progress) -> wire.Advanced:
     event, slot, total = progress.event, work.run.slot or 0, len(work.run.plan.context.prompt)
     if isinstance(event, Prefill):
-        work.prompt_done = event.done
         return wire.Advanced(work.number, slot, "", (), 0, 0, event.done, total)
+
+    work.steps += 1
 
     def piece(token: int, logprob: float) -> wire.Piece:
         return wire.Piece(token, loaded.tokenizer.piece(token), logprob)

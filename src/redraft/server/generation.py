@@ -170,7 +170,7 @@ class Generation:
 
     def _outcome_of(self, finished: wire.Finished) -> Outcome:
         result = finished.result
-        self._metrics.ran(result)
+        self._metrics.ran(result, sum(event.drafted > 0 for event in self._events))
         if self.superseded:
             return Outcome("", (), "superseded", None, finished.slot, (), result)
         chosen = tuple(choice for event in self._events for choice in event.chosen)

@@ -27,6 +27,7 @@ class Metrics:
         self._forwards = llama("n_decode_total", "Forwards of the target model after the prompt")
         self._drafted = llama("spec_decode_num_draft_tokens_total", "Tokens drafted")
         self._accepted = llama("spec_decode_num_accepted_tokens_total", "Drafted tokens accepted")
+        self._drafts = llama("spec_decode_num_drafts_total", "Forwards that verified a draft")
         self._longest = Gauge(
             "llamacpp:n_tokens_max", "Longest prompt and output", registry=self._registry
         )
@@ -54,8 +55,9 @@ class Metrics:
         """A reply has begun."""
         self._requests.labels(str(status)).inc()
 
-    def ran(self, result: Result) -> None:
-        """A run has ended."""
+    def ran(self, result: Result, drafts: int) -> None:
+        """A run has ended, in which so many forwards verified a draft."""
+        self._drafts.inc(drafts)
         count = result.statistics
         evaluated = max(0, count.prompt_tokens - count.reused_tokens)
         self._prompt.inc(evaluated)

@@ -11,7 +11,7 @@ import ipaddress
 import os
 import signal
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import uvicorn
@@ -22,7 +22,7 @@ from redraft.config import Settings
 from redraft.errors import EngineError, InputError, UsageError
 from redraft.server.app import make_app
 from redraft.server.service import Service
-from redraft.server.supervisor import EngineProcess, Say
+from redraft.server.supervisor import COMMAND, EngineProcess, Say
 
 KEY_VARIABLE = "REDRAFT_SERVER_KEY"
 HEADER_SECONDS = 15.0
@@ -45,20 +45,28 @@ def read_key(path: Path | None) -> str | None:
     return key
 
 
-def serve(settings: Settings, key: str | None, say: Say) -> None:
-    """Serve until SIGTERM or Ctrl-C. Raises InputError where the port cannot be had, UsageError
-    for an open address without a key, and EngineError where the weights cannot be opened."""
+def serve(
+    settings: Settings, key: str | None, say: Say, engine_command: Sequence[str] = COMMAND
+) -> None:
+    """Serve until SIGTERM or Ctrl-C. `engine_command` starts the engine's process.
+
+    Raises InputError where the port cannot be had, UsageError for an open address without a key,
+    and EngineError where the weights cannot be opened.
+    """
     if key is None and not _is_loopback(settings.host):
         raise UsageError(
             f"--host {settings.host} lets other machines in; give a key by --key-file or"
             f" {KEY_VARIABLE}, or leave --host out"
         )
     with _listening(settings.host, settings.port) as listener:
-        asyncio.run(_serve(settings, key, say, listener))
+        engine = EngineProcess(settings, say, engine_command)
+        asyncio.run(_serve(engine, settings, key, listener))
 
 
-async def _serve(settings: Settings, key: str | None, say: Say, listener: socket.socket) -> None:
-    engine = EngineProcess(settings, say)
+async def _serve(
+    engine: EngineProcess, settings: Settings, key: str | None, listener: socket.socket
+) -> None:
+    say = engine.say
     service = Service(settings, engine)
     server = Server(
         uvicorn.Config(

@@ -44,7 +44,7 @@ class EngineProcess:
 
     def __init__(self, settings: Settings, say: Say, command: Sequence[str] = COMMAND) -> None:
         self._settings = settings
-        self._say = say
+        self.say = say
         self._command = command
         self._numbers = itertools.count(1)
         self._listeners: dict[int, Listener] = {}
@@ -78,7 +78,7 @@ class EngineProcess:
                 return
             if monotonic() - begun > YOUNG:
                 delay = FIRST_DELAY
-            self._say(f"the engine's process ended unexpectedly; starting it again in {delay:.1f}s")
+            self.say(f"the engine's process ended unexpectedly; starting it again in {delay:.1f}s")
             await asyncio.sleep(delay)
             delay = min(2 * delay, LONGEST_DELAY)
 
@@ -158,7 +158,7 @@ class EngineProcess:
 
     def _kill_if_stuck(self, number: int) -> None:
         if number in self._listeners:
-            self._say(f"a cancelled run did not end within {STUCK_AFTER:.0f} s; killing the engine")
+            self.say(f"a cancelled run did not end within {STUCK_AFTER:.0f} s; killing the engine")
             self.kill()
 
     async def _run_once(self) -> None:
