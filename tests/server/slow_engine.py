@@ -69,18 +69,18 @@ def main() -> None:
 
         child.main()
         return
-    from redraft.server import supervisor
-    from redraft.server.serve import serve
+    from redraft.server import guard, serve, supervisor
 
     values = json.loads(sys.argv[1])
     supervisor.STUCK_AFTER = values.pop("stuck_after", supervisor.STUCK_AFTER)
+    serve.HEADER_SECONDS = guard.BODY_SECONDS = values.pop("header_seconds", guard.BODY_SECONDS)
     settings = load_settings({"engine": "fake", "port": 0, **values}, Path.cwd())
     key = sys.argv[2] if len(sys.argv) > 2 else None
 
     def say(text: str) -> None:
         print(text, file=sys.stderr, flush=True)
 
-    serve(settings, key, say, (sys.executable, __file__))
+    serve.serve(settings, key, say, (sys.executable, __file__))
 
 
 if __name__ == "__main__":

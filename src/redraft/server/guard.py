@@ -23,6 +23,8 @@ from redraft.server.replies import error_reply
 
 LARGEST_BODY = 16 << 20
 """Bytes; sixteen times the text of the largest context that is usual."""
+LARGEST_HEAD = 64 << 10
+"""Bytes of a request's headers."""
 BODY_SECONDS = 30.0
 """Seconds that a body may take to arrive."""
 PUBLIC = frozenset({"/health", "/v1/health", "/"})
@@ -70,6 +72,9 @@ class Guard:
             await self._app(scope, receive, answer)
 
     def _refusal(self, scope: Scope, headers: Headers, origin: str | None) -> Refusal | None:
+        if sum(len(name) + len(value) for name, value in scope["headers"]) > LARGEST_HEAD:
+            reason = f"the headers are longer than {LARGEST_HEAD:,} bytes; shorten them"
+            return Refusal(431, "invalid_request_error", reason)
         host = headers.get("host", "")
         if self._key is None and not is_local_host(host, self._host):
             return Refusal(

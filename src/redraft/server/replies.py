@@ -71,8 +71,10 @@ def error_value(refusal: Refusal) -> dict[str, object]:
 
 
 def error_reply(refusal: Refusal, value: object = None) -> Response:
-    """A refusal as a reply."""
-    headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else None
+    """A refusal as a reply. Where a body is not read to its end, the connection ends with it."""
+    headers = {"Retry-After": str(refusal.retry_after)} if refusal.retry_after else {}
+    if refusal.status in (408, 413):
+        headers["Connection"] = "close"
     return as_json(value or error_value(refusal), refusal.status, headers)
 
 

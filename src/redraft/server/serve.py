@@ -21,14 +21,13 @@ from redraft import files
 from redraft.config import Settings
 from redraft.errors import EngineError, InputError, UsageError
 from redraft.server.app import make_app
+from redraft.server.guard import LARGEST_HEAD
 from redraft.server.service import Service
 from redraft.server.supervisor import COMMAND, EngineProcess, Say
 
 KEY_VARIABLE = "REDRAFT_SERVER_KEY"
 HEADER_SECONDS = 15.0
 """Seconds that a request's head may take to arrive."""
-LARGEST_HEAD = 64 << 10
-"""Bytes of a request's head."""
 MOST_CONNECTIONS = 256
 DRAIN_SECONDS = 30.0
 """Seconds that requests under way get when the server is told to end."""
