@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from command import Redraft, make_redraft
 from redraft.config import Settings, load_settings
 from redraft.requests import CompleteRequest, EditRequest, GenerateRequest, Options
 from redraft.results import Result
 from redraft.session import Session
-from serving import PATIENCE, Served, running
+from serving import Served, running
 
 SOURCE = "def f(a):\n    return a\n" * 6
 
@@ -33,6 +33,13 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Any:
     flags = ["--engine=fake", "--context=2048", "--max-tokens=24", "--port=0"]
     with running(folder, [sys.executable, "-m", "redraft", "serve", *flags]) as server:
         yield server
+
+
+@pytest.fixture
+def redraft(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Redraft:
+    return make_redraft(tmp_path, monkeypatch, capfd)
 
 
 def alone(settings: Settings, request: Any, **options: Any) -> Result:
@@ -125,25 +132,22 @@ def test_counters_count(server: Served) -> None:
 @pytest.mark.parametrize(
     ("flags", "code", "message"),
     [
-        (["--model", "no/such.gguf"], 3, "no/such.gguf"),
-        (["--host", "0.0.0.0"], 2, "--key-file"),
-        (["--key-file", "no-such-file"], 2, "no-such-file"),
-        (["--port", "65536"], 2, "0 … 65535"),
+        (["--engine=ik", "--model=no/such.gguf"], 3, "no/such.gguf"),
+        (["--host=0.0.0.0"], 2, "--key-file"),
+        (["--key-file=no-such-file"], 2, "no-such-file"),
+        (["--key-file=empty"], 2, "holds no key"),
+        (["--port=65536"], 2, "0 … 65535"),
+        (["--queue=-1"], 2, "0 … 10000"),
     ],
 )
 def test_a_server_that_cannot_start_says_why(
-    tmp_path: Path, flags: list[str], code: int, message: str
+    redraft: Redraft, flags: list[str], code: int, message: str
 ) -> None:
-    command = [sys.executable, "-m", "redraft", "serve", "--port=0", *flags]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE, cwd=tmp_path, check=False
-    )
-    assert done.returncode == code and message in done.stderr and "Traceback" not in done.stderr
+    Path("empty").write_text("\n")
+    done = redraft("serve", *(["--port=0"] if flags[0][:6] != "--port" else []), *flags)
+    assert done.code == code and message in done.err and done.out == ""
 
 
-def test_a_port_that_is_taken_is_said_so(plain: Served, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "redraft", "serve", "--engine=fake", f"--port={plain.port}"]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE, cwd=tmp_path, check=False
-    )
-    assert done.returncode == 2 and f"127.0.0.1:{plain.port} cannot be listened on" in done.stderr
+def test_a_port_that_is_taken_is_said_so(plain: Served, redraft: Redraft) -> None:
+    done = redraft("serve", f"--port={plain.port}")
+    assert done.code == 2 and f"127.0.0.1:{plain.port} cannot be listened on" in done.err

@@ -174,6 +174,9 @@ def test_a_full_queue_is_said_so(tmp_path: Path) -> None:
             connection.close()
         wait_for(lambda: metric(server, "llamacpp:requests_processing") == 0)
         assert server.json("/completion", {"prompt": "x", "n_predict": 2})["stop"]
+        engine = server.engine_pid()
+        server.process.kill()  # and the engine ends with it
+        wait_for(lambda: not Path(f"/proc/{engine}").exists())
 
 
 def test_time_limits(busy: Served, tmp_path: Path) -> None:
@@ -239,13 +242,6 @@ def test_sigterm_lets_requests_finish(tmp_path: Path) -> None:
         status, answer = reply(connection)
         assert status == 200 and json.loads(answer)["tokens_predicted"] == 30
         assert server.process.wait(PATIENCE) == 0
-
-
-def test_the_engine_ends_with_the_server(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        engine = server.engine_pid()
-        server.process.kill()
-        wait_for(lambda: not Path(f"/proc/{engine}").exists())
 
 
 def test_many_editors_at_once_all_get_answers(busy: Served) -> None:
