@@ -203,7 +203,9 @@ class Session:
         if left < 1:
             raise ContextFull(
                 f"the prompt has {len(context.prompt)} tokens and the context holds "
-                f"{loaded.context_length}; raise --context or give a smaller file"
+                f"{loaded.context_length}; raise --context or give a smaller file",
+                len(context.prompt),
+                loaded.context_length,
             )
         wanted = options.max_tokens
         if wanted is None:

@@ -87,7 +87,7 @@ HEADERS = [
         "Invalid HTTP request"),
     Row("a body of 2 GB, announced", "POST /completion, Content-Length: 2147483648",
         head("POST /completion HTTP/1.1", "Content-Length: 2147483648", body=b"{"), 413,
-        "longer than 16,777,216 bytes"),
+        "longer than 8,388,608 bytes"),
     Row("an unknown transfer coding", "POST /completion, Transfer-Encoding: gzip",
         head("POST /completion HTTP/1.1", "Transfer-Encoding: gzip", body=b"{}"), 400,
         "Invalid HTTP request"),

@@ -33,7 +33,6 @@ def records() -> list[Any]:
 LACKING = {
     "models": {"models"},
     "props": {"media_marker", "ui_settings", "chat_template_caps", "cors_proxy_enabled"},
-    "context-too-long": {"n_prompt_tokens", "n_ctx"},
 }
 """Fields that redraft leaves out: they tell of what it has not."""
 

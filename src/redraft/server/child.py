@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from redraft.decode import FILLER
-from redraft.errors import RedraftError
+from redraft.errors import ContextFull, RedraftError
 from redraft.loading import Loaded
 from redraft.models import render_chat
 from redraft.results import Progress
@@ -135,6 +135,9 @@ class EngineLoop:
         """Do it; what it raises is the answer to message `number`."""
         try:
             action()
+        except ContextFull as error:
+            numbers = (error.prompt_tokens, error.context_length)
+            self._pipe.send(wire.Failed(number, "ContextFull", str(error), *numbers))
         except RedraftError as error:
             self._pipe.send(wire.Failed(number, type(error).__name__, str(error)))
         except OSError:

@@ -49,6 +49,8 @@ class Refusal(Exception):
         self.type = type_
         self.message = message
         self.retry_after = retry_after
+        self.details: dict[str, object] = {}
+        """What programs may want to know of it beside the message."""
 
 
 _REFUSALS = {
@@ -67,11 +69,16 @@ _REFUSALS = {
 def refusal(failed: wire.Failed) -> Refusal:
     """What a client is told of a failure in the engine."""
     status, kind = _REFUSALS.get(failed.kind, (500, "server_error"))
-    return Refusal(status, kind, failed.message, 2 if status == 503 else None)
+    refused = Refusal(status, kind, failed.message, 2 if status == 503 else None)
+    if failed.prompt_tokens:
+        numbers = {"n_prompt_tokens": failed.prompt_tokens, "n_ctx": failed.context_length}
+        refused.details.update(numbers)
+    return refused
 
 
 class Generation:
-    """A run that has begun in the engine. Belongs to one event loop."""
+    """A run that has begun in the engine. Belongs to one event loop. After `seconds` it is ended
+    with what it has."""
 
     def __init__(
         self,
@@ -79,6 +86,7 @@ class Generation:
         run: tuple[Request, Options],
         urgent: bool,
         metrics: Metrics,
+        seconds: float,
     ) -> None:
         self._engine = engine
         self._metrics = metrics
@@ -92,6 +100,7 @@ class Generation:
         self._outcome: Outcome | None = None
         self.slot: int | None = None
         """The slot it works in, while it does."""
+        self._timer = asyncio.get_running_loop().call_later(seconds, self._be_late)
         self._number = engine.begin(*run, urgent, self._receive)
 
     @property
@@ -140,11 +149,9 @@ class Generation:
             self.superseded = True
             self._cancel("superseded")
 
-    def be_late(self) -> None:
-        """Its time is over: end it with what it has."""
-        if not self.ended:
-            self._late = True
-            self._cancel("late")
+    def _be_late(self) -> None:
+        self._late = True
+        self._cancel("late")
 
     def _cancel(self, reason: str) -> None:
         if self._cancelled:
@@ -165,6 +172,8 @@ class Generation:
             case wire.Failed():
                 self._failed = message
                 self.slot = None
+        if self.ended:
+            self._timer.cancel()
         news, self._news = self._news, asyncio.Event()
         news.set()
 

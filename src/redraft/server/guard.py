@@ -21,8 +21,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from redraft.server.generation import Refusal
 from redraft.server.replies import error_reply
 
-LARGEST_BODY = 16 << 20
-"""Bytes; sixteen times the text of the largest context that is usual."""
+LARGEST_BODY = 8 << 20
+"""Bytes; about twice the text of a million tokens."""
 LARGEST_HEAD = 64 << 10
 """Bytes of a request's headers."""
 BODY_SECONDS = 30.0

@@ -65,9 +65,8 @@ def as_json(value: object, status: int = 200, headers: Mapping[str, str] | None 
 
 def error_value(refusal: Refusal) -> dict[str, object]:
     """The object that llama.cpp's server and OpenAI's clients expect of an error."""
-    return {
-        "error": {"code": refusal.status, "message": refusal.message, "type": refusal.type},
-    }
+    error = {"code": refusal.status, "message": refusal.message, "type": refusal.type}
+    return {"error": error | refusal.details}
 
 
 def error_reply(refusal: Refusal, value: object = None) -> Response:

@@ -79,9 +79,10 @@ class Service:
         self._forget_ended()
         generation = self._running.get(key)
         if generation is None or not generation.joinable:
-            generation = Generation(self.engine, call.runs[index], call.urgent, self.metrics)
+            limit = self.settings.request_seconds
+            run = call.runs[index]
+            generation = Generation(self.engine, run, call.urgent, self.metrics, limit)
             self._running[key] = generation
-            asyncio.get_running_loop().call_later(self.settings.request_seconds, generation.be_late)
         if call.document is not None:
             older = self._newest.get(call.document)
             self._newest[call.document] = generation

@@ -165,6 +165,9 @@ class Failed:
     number: int
     kind: str
     message: str
+    prompt_tokens: int = 0
+    context_length: int = 0
+    """Both are there where the one exceeds the other."""
 
 
 @dataclass(frozen=True, slots=True)

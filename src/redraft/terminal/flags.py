@@ -19,10 +19,13 @@ Flags = Mapping[str, object]
 """Settings by name as the user gave them; None where a flag was not given."""
 
 PANEL = "Settings (also by REDRAFT_… variables and redraft.toml)"
-SERVE = frozenset({"host", "port", "queue", "request_seconds", "live_sequences"})
-"""Accepted everywhere, shown by `redraft serve` and `redraft config` only."""
-RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {"keep_runs"}
-"""Accepted everywhere, shown by `redraft config` only."""
+SERVER = frozenset({"host", "port", "queue", "request_seconds"})
+"""Flags of `redraft serve` alone."""
+RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {
+    "live_sequences",
+    "keep_runs",
+}
+"""Accepted everywhere, shown by `redraft config` only; the first by `redraft serve` too."""
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -37,8 +40,9 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         if name != "flags"
     ]
     names = [parameter.name for parameter in own]
-    hidden = RARE if command.__name__ == "serve" else RARE | SERVE
-    added = [_parameter(name, name in hidden) for name in NAMES]
+    serves = command.__name__ == "serve"
+    hidden = RARE - {"live_sequences"} if serves else RARE
+    added = [_parameter(name, name in hidden) for name in NAMES if serves or name not in SERVER]
 
     @wraps(command)
     def with_flags(**given: Any) -> None:
