@@ -229,8 +229,11 @@ def serve(
     from redraft.config import load_settings
     from redraft.server.serve import read_key
     from redraft.server.serve import serve as run
+    from redraft.terminal.corpus import update_in_background
 
-    run(load_settings(flags), read_key(key_file), lambda text: say(f"redraft: {text}"))
+    settings, key = load_settings(flags), read_key(key_file)
+    update_in_background(settings)  # an index that is replaced is opened by the next run
+    run(settings, key, lambda text: say(f"redraft: {text}"))
 
 
 @models_app.command("list", epilog="Example: redraft models list")

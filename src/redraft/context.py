@@ -127,7 +127,7 @@ def text_prompt(
         tokens += [part] if isinstance(part, int) else tokenizer.encode(part, special=True)
     wrong = [token for token in tokens if not 0 <= token < tokenizer.vocab_size]
     if wrong:
-        raise BadToken(f"token {wrong[0]} is not in 0 … {tokenizer.vocab_size - 1}")
+        raise BadToken(f"token {wrong[0]} is outside 0 … {tokenizer.vocab_size - 1}")
     if not tokens:
         raise BadToken("the prompt is empty; it needs at least one token")
     return Prompt(DraftContext(tuple(tokens), tuple(tokenizer.encode(prediction))), ())

@@ -61,6 +61,15 @@ def in_background(server: Served, path: str, body: dict[str, Any]) -> socket.soc
     return server.send(path, body, "Connection: close\r\n")
 
 
+def until(connection: socket.socket, wanted: bytes) -> None:
+    """Read until this has come."""
+    text = b""
+    while wanted not in text:
+        part = connection.recv(65536)
+        assert part, text
+        text += part
+
+
 def reply(connection: socket.socket) -> tuple[int, bytes]:
     head, _, body = receive_all(connection).partition(b"\r\n\r\n")
     return int(head.split()[1]), body
@@ -84,7 +93,7 @@ def test_a_client_that_goes_away_ends_its_run_only(busy: Served, phase: str, str
     wait_for(lambda: metric(busy, "redraft:requests_cancelled_total") == before + 1)
     wait_for(lambda: calls(busy) == len(others))
     for other in others:
-        assert b"data: " in other.recv(65536)
+        until(other, b"data: ")
         other.close()
 
 
@@ -135,6 +144,20 @@ def test_the_newest_request_for_a_document_wins(busy: Served) -> None:
     assert status == 200 and json.loads(body)["tokens_predicted"] == 30
 
 
+def test_a_request_that_waits_is_replaced_too(busy: Served) -> None:
+    held = [busy.send("/completion", slow("1")), busy.send("/infill", infill("SLOW b\n"))]
+    wait_for(lambda: busy.busy() == 2)
+    first = in_background(busy, "/infill", infill("SLOW c\n", "a", id_slot=0))
+    wait_for(lambda: calls(busy) == 3)
+    second = in_background(busy, "/infill", infill("SLOW c\n", "ab", id_slot=0, n_predict=2))
+    status, body = reply(first)
+    assert status == 200 and json.loads(body)["content"] == ""
+    for connection in held:
+        connection.close()
+    status, body = reply(second)
+    assert status == 200 and json.loads(body)["tokens_predicted"] == 2
+
+
 def test_a_header_names_the_document(busy: Served) -> None:
     body = {"prompt": "SLOW x", "suffix": "y", "max_tokens": 1000}
     named = "X-Redraft-Document: a.py\r\nConnection: close\r\n"
@@ -180,10 +203,13 @@ def test_a_full_queue_is_said_so(tmp_path: Path) -> None:
 
 
 def test_time_limits(busy: Served, tmp_path: Path) -> None:
-    late = busy.json("/infill", infill("SLOW" + "x" * 3000, t_max_prompt_ms=300))
+    body = infill("SLOW" + "x" * 3000, n_predict=2, t_max_prompt_ms=300)
+    late = busy.json("/infill", body)
     assert late["content"] == "" and late["stop_type"] == "limit"
-    again = busy.json("/infill", infill("SLOW" + "x" * 3000, t_max_prompt_ms=300))
-    assert again["timings"]["cache_n"] > 100  # what was evaluated is kept
+    assert 0 < late["timings"]["prompt_n"] == late["tokens_cached"] < 3000
+    # the prompt is evaluated on; the next request for the place takes what is there
+    wait_for(lambda: busy.json("/infill", body)["tokens_predicted"] == 2)
+    assert busy.json("/infill", body)["timings"]["cache_n"] > 2900
     with served(tmp_path, request_seconds=1) as server:
         cut = server.json("/completion", slow())
         assert cut["stop_type"] == "limit" and 0 < cut["tokens_predicted"] < 1000
@@ -199,13 +225,7 @@ def test_killing_the_engine_ends_streams_with_an_error_and_it_comes_back(tmp_pat
         status, body = reply(waiting)
         assert status == 503 and b"ended unexpectedly" in body
         for stream in streams:
-            stream.settimeout(PATIENCE)
-            text = b""
-            while b'"error"' not in text:
-                part = stream.recv(65536)
-                assert part, text
-                text += part
-            assert b"unavailable_error" in text
+            until(stream, b'"type":"unavailable_error"')
             stream.close()
         server.ready()
         assert server.json("/completion", {"prompt": "x", "n_predict": 2})["stop"]

@@ -120,7 +120,8 @@ class EngineLoop:
             case wire.Begin(number=number):
                 self._attempt(number, lambda: self._begin(message))
             case wire.Cancel(number=number):
-                self._cancel(number)  # it may have come before the run was made
+                if number in self._works:
+                    self._end(self._works[number])
             case wire.Tokenize(number=number):
                 self._attempt(number, lambda: self._answer(number, self._tokens(message)))
             case wire.Detokenize(number=number, tokens=tokens):
@@ -153,6 +154,20 @@ class EngineLoop:
         self._works[message.number] = work
         self._turns.wait(work)
 
+    def _end(self, work: Work) -> None:
+        """End a cancelled run now, so that its slot, or its place, is free for the next."""
+        work.run.cancel()
+        if work.run.slot is None:
+            self._forget(work)
+            reason = "the run was cancelled before it began"
+            self._pipe.send(wire.Failed(work.number, "Cancelled", reason))
+        while work.number in self._works:
+            self._advance(work)
+
+    def _forget(self, work: Work) -> None:
+        del self._works[work.number]
+        self._turns.remove(work)
+
     def _advance(self, work: Work) -> None:
         done = True
 
@@ -170,8 +185,7 @@ class EngineLoop:
             self._attempt(work.number, advance)
         finally:
             if done:
-                del self._works[work.number]
-                self._turns.remove(work)
+                self._forget(work)
 
     def _answer(self, number: int, value: object) -> None:
         self._pipe.send(wire.Answer(number, value))

@@ -35,6 +35,8 @@ class Outcome:
     chosen: tuple[wire.Chosen, ...] = ()
     result: Result | None = None
     """None where the run never began."""
+    evaluated: int = 0
+    """Tokens of the prompt that were evaluated and not found in the KV cache."""
 
 
 SUPERSEDED = Outcome("", (), "superseded", None, -1)
@@ -62,6 +64,7 @@ _REFUSALS = {
     "ModelUnsupported": (501, "not_supported_error"),
     "EngineGone": (503, "unavailable_error"),
     "EngineLoading": (503, "unavailable_error"),
+    "EngineError": (503, "unavailable_error"),
     "Cancelled": (503, "unavailable_error"),
 }
 
@@ -170,8 +173,11 @@ class Generation:
                 self._outcome = self._outcome_of(message)
                 self.slot = None
             case wire.Failed():
-                self._failed = message
                 self.slot = None
+                if self.superseded and message.kind == "Cancelled":
+                    self._outcome = SUPERSEDED  # it had not begun
+                else:
+                    self._failed = message
         if self.ended:
             self._timer.cancel()
         news, self._news = self._news, asyncio.Event()
@@ -179,11 +185,21 @@ class Generation:
 
     def _outcome_of(self, finished: wire.Finished) -> Outcome:
         result = finished.result
-        self._metrics.ran(result, sum(event.drafted > 0 for event in self._events))
+        reused = result.statistics.reused_tokens
+        evaluated = max((event.prompt_done for event in self._events), default=reused) - reused
+        drafts = sum(event.drafted > 0 for event in self._events)
+        self._metrics.ran(result, evaluated, drafts)
         if self.superseded:
-            return Outcome("", (), "superseded", None, finished.slot, (), result)
+            return Outcome("", (), "superseded", None, finished.slot, (), result, evaluated)
         chosen = tuple(choice for event in self._events for choice in event.chosen)
         ending: Ending = "time" if self._late else result.finish_reason
         return Outcome(
-            result.text, result.tokens, ending, result.stopped_by, finished.slot, chosen, result
+            result.text,
+            result.tokens,
+            ending,
+            result.stopped_by,
+            finished.slot,
+            chosen,
+            result,
+            evaluated,
         )

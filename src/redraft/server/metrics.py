@@ -55,11 +55,11 @@ class Metrics:
         """A reply has begun."""
         self._requests.labels(str(status)).inc()
 
-    def ran(self, result: Result, drafts: int) -> None:
-        """A run has ended, in which so many forwards verified a draft."""
+    def ran(self, result: Result, evaluated: int, drafts: int) -> None:
+        """A run has ended, in which so many prompt tokens were evaluated and so many forwards
+        verified a draft."""
         self._drafts.inc(drafts)
         count = result.statistics
-        evaluated = max(0, count.prompt_tokens - count.reused_tokens)
         self._prompt.inc(evaluated)
         self._cached.inc(count.reused_tokens)
         self._prompt_seconds.inc(count.prefill_seconds)

@@ -78,7 +78,7 @@ class OpenAI:
         top = fields.integer("logprobs", 0, 0, 100) if not _is_flag(fields, "logprobs") else 0
         options = replace(self._options(fields), top=top)
         call = self._call(http, fields, requests, options)
-        form = self._form(fields, bool(prediction), bool(fields.raw("logprobs")))
+        form = self._form(fields, bool(prediction), fields.raw("logprobs") not in (None, False))
         return Reply(self._service, call, TextShape(self._service, form))
 
     async def chat(self, http: HttpRequest) -> ASGIApp:

@@ -130,12 +130,14 @@ class Reply:
             yield index, last
 
     async def _outcomes(self) -> AsyncIterator[Outcome]:
-        for _, generation in self._generations():
+        for index, generation in self._generations():
             with generation.followed():
                 async with aclosing(generation.events()) as events:
                     async for _event in events:
                         pass
-                yield generation.outcome
+                outcome = generation.outcome
+            self._service.go_on_warming(self._call, index, outcome)
+            yield outcome
 
     async def _parts(self) -> AsyncGenerator[bytes, None]:
         """The stream's bytes, in pieces of one value each."""
@@ -151,6 +153,7 @@ class Reply:
                         for value in shape.step(index, event):
                             yield shape.encode(value)
                 outcomes.append(generation.outcome)
+            self._service.go_on_warming(self._call, index, outcomes[-1])
             for value in () if begun else shape.begin(index):
                 yield shape.encode(value)
             for value in shape.end(index, outcomes[-1]):

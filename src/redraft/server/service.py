@@ -8,12 +8,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import TypeAlias
 
 from redraft.config import Settings
 from redraft.requests import Options, Request
 from redraft.server.calls import Call
-from redraft.server.generation import Generation, Refusal
+from redraft.server.generation import Generation, Outcome, Refusal
 from redraft.server.metrics import Metrics
 from redraft.server.supervisor import EngineProcess
 from redraft.server.wire import Model
@@ -37,6 +38,7 @@ class Service:
         self._idle.set()
         self._running: dict[_Key, Generation] = {}
         self._newest: dict[Hashable, Generation] = {}
+        self._warming: Generation | None = None
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
@@ -77,6 +79,8 @@ class Service:
         """
         key = (call.document, call.runs[index])
         self._forget_ended()
+        if call.urgent and self._warming is not None:
+            self._warming.supersede()
         generation = self._running.get(key)
         if generation is None or not generation.joinable:
             limit = self.settings.request_seconds
@@ -89,6 +93,16 @@ class Service:
             if older is not None and older is not generation:
                 older.supersede()
         return generation
+
+    def go_on_warming(self, call: Call, index: int, outcome: Outcome) -> None:
+        """Where the time limit of the prompt ended a choice, go on evaluating the prompt for the
+        next request, which will be about the same. The next call from a cursor ends that."""
+        request, options = call.runs[index]
+        if outcome.ending != "time" or outcome.tokens or options.prompt_seconds is None:
+            return
+        run = (request, replace(options, max_tokens=0, prompt_seconds=None))
+        limit = self.settings.request_seconds
+        self._warming = Generation(self.engine, run, False, self.metrics, limit)
 
     def model(self) -> Model:
         """The loaded weights. Raises Refusal before they were loaded for the first time."""

@@ -17,7 +17,7 @@ def reused_tokens(outcome: Outcome) -> int:
 
 def cached_tokens(outcome: Outcome) -> int:
     """Tokens in the KV cache when the run has ended: the newest is not evaluated yet."""
-    return max(0, prompt_tokens(outcome) + len(outcome.tokens) - 1)
+    return reused_tokens(outcome) + outcome.evaluated + max(0, len(outcome.tokens) - 1)
 
 
 def timings(outcome: Outcome) -> dict[str, object]:
@@ -26,7 +26,7 @@ def timings(outcome: Outcome) -> dict[str, object]:
     prompt_ms = 1000 * count.prefill_seconds if count is not None else 0.0
     predicted_ms = 1000 * count.decode_seconds if count is not None else 0.0
     reused, predicted = reused_tokens(outcome), len(outcome.tokens)
-    evaluated = prompt_tokens(outcome) - reused
+    evaluated = outcome.evaluated
     return {
         "cache_n": reused,
         "prompt_n": evaluated,
