@@ -31,7 +31,8 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """A server with the fake engine as it is shipped, started as a user would."""
     folder = tmp_path_factory.mktemp("plain")
     flags = ["--engine=fake", "--context=2048", "--max-tokens=24", "--port=0"]
-    with running(folder, [sys.executable, "-m", "redraft", "serve", *flags]) as server:
+    (folder / "queue.py").write_text("raise ImportError('a file of the project')")
+    with running(folder, [sys.executable, "-P", "-m", "redraft", "serve", *flags]) as server:
         yield server
 
 

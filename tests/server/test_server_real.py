@@ -42,7 +42,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[Served]:
     flags = [f"--model={weights(SMALL)}", "--context=2048", "--port=0", "--live-sequences=2"]
-    with running(folder, [sys.executable, "-m", "redraft", "serve", *flags]) as server:
+    with running(folder, [sys.executable, "-P", "-m", "redraft", "serve", *flags]) as server:
         yield server
 
 

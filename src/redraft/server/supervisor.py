@@ -23,7 +23,8 @@ from redraft.server import wire
 Listener: TypeAlias = "Callable[[wire.Advanced | wire.Finished | wire.Failed], None]"
 Say: TypeAlias = Callable[[str], None]
 
-COMMAND = (sys.executable, "-m", "redraft.server.child")
+# -P: a project that has a file of one of Python's modules' names must not be imported
+COMMAND = (sys.executable, "-P", "-m", "redraft.server.child")
 FIRST_DELAY, LONGEST_DELAY = 0.1, 30.0
 """Seconds before the process is started again; doubled each time it dies young."""
 YOUNG = 60.0
