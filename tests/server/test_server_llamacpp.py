@@ -135,6 +135,24 @@ def test_a_warm_up_fills_the_cache_and_says_nothing(server: Served) -> None:
     assert timings["cache_n"] >= len(prefix)
 
 
+def test_windows_line_ends_change_nothing_but_line_ends(server: Served) -> None:
+    prefix, text, number = "a = 1\nb = 2\n" * 9, "", 40
+    while "\n" not in text and number < 126:  # what the fake engine says follows the last letter
+        number += 1
+        suffix = f"c\n{chr(number)}"
+        unix = {"input_prefix": prefix, "input_suffix": suffix, "n_predict": 60}
+        text = server.json("/infill", unix)["content"]
+    assert "\n" in text
+    prefix, suffix = prefix.replace("\n", "\r\n"), suffix.replace("\n", "\r\n")
+    windows = {**unix, "input_prefix": prefix, "input_suffix": suffix}
+    assert server.json("/infill", windows)["content"] == text.replace("\n", "\r\n")
+    *steps, _ = server.events("/infill", windows)
+    assert "".join(one["content"] for one in steps) == text.replace("\n", "\r\n")
+    filled = {"prompt": prefix, "suffix": suffix, "max_tokens": 60}
+    choice = server.json("/v1/completions", filled)["choices"][0]
+    assert choice["text"] == text.replace("\n", "\r\n")
+
+
 def test_null_is_absent(server: Served) -> None:
     nulls = dict.fromkeys(("stop", "seed", "temperature", "n_indent", "input_extra", "stream"))
     assert server.json("/infill", {**INFILL, **nulls, "n_predict": 3})["stop"] is True

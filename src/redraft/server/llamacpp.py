@@ -6,7 +6,7 @@ unmodified. It knows HTTP bodies and requests; it does not know engines.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 
 from starlette.requests import Request as HttpRequest
@@ -17,7 +17,7 @@ from redraft.context import OtherFile
 from redraft.models import Message
 from redraft.requests import CompleteRequest, Options, Request, TextRequest
 from redraft.server import wire
-from redraft.server.calls import Call
+from redraft.server.calls import Call, completion
 from redraft.server.fields import Fields, invalid
 from redraft.server.generation import Refusal
 from redraft.server.guard import read_body
@@ -43,22 +43,20 @@ class LlamaCpp:
         self._require_markers()
         fields = Fields.parse(body)
         refuse_unsupported(fields)
-        prompt = fields.text("prompt")
-        request = CompleteRequest(
-            fields.required_text("input_prefix") + prompt,
-            fields.required_text("input_suffix"),
-            others=tuple(
-                OtherFile(other.text("filename"), other.text("text"))
-                for other in fields.objects("input_extra")
-            ),
+        others = tuple(
+            OtherFile(other.text("filename"), other.text("text"))
+            for other in fields.objects("input_extra")
         )
-        before = fields.text("input_prefix")
+        before = fields.required_text("input_prefix")
+        request, line_end = completion(
+            before + fields.text("prompt"), fields.required_text("input_suffix"), others
+        )
         slot = fields.integer("id_slot", -1, -1, 1 << 31)
         document = document_of(http, before, slot if slot >= 0 else None)
         options = self._options(fields)
         if options.max_tokens == 0:
             document = None  # a warm-up neither takes a place nor loses it
-        return self._reply(fields, [request], options, document)
+        return self._reply(fields, [request], options, document, line_end)
 
     async def completion(self, http: HttpRequest) -> ASGIApp:
         """`POST /completion`: goes on with a prompt, or with each of several."""
@@ -167,7 +165,8 @@ class LlamaCpp:
         fields: Fields,
         requests: list[Request],
         options: Options,
-        document: object = None,
+        document: Hashable | None = None,
+        line_end: str = "\n",
     ) -> Reply:
         copies = fields.integer("n_cmpl", 1, 1, MOST_CHOICES + 1)
         if copies > MOST_CHOICES:
@@ -181,12 +180,9 @@ class LlamaCpp:
             for index in range(copies)
         ]
         several = copies > 1 or (isinstance(requests[0], TextRequest) and _is_batch(fields))
-        call = Call(tuple(runs), self._is_urgent(requests), fields.flag("stream"), document)
+        urgent = all(isinstance(request, CompleteRequest) for request in requests)
+        call = Call(tuple(runs), urgent, fields.flag("stream"), document, line_end)
         return Reply(self._service, call, CompletionShape(self._service, call, fields, several))
-
-    @staticmethod
-    def _is_urgent(requests: Iterable[Request]) -> bool:
-        return all(isinstance(request, CompleteRequest) for request in requests)
 
 
 def seconds(milliseconds: float | None) -> float | None:

@@ -16,7 +16,7 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from redraft.requests import ChatRequest, CompleteRequest, Options, Request, TextRequest
-from redraft.server.calls import Call
+from redraft.server.calls import Call, completion
 from redraft.server.conversation import read_content, read_messages
 from redraft.server.fields import Fields, invalid
 from redraft.server.guard import read_body
@@ -68,16 +68,14 @@ class OpenAI:
         self._refuse(fields, "best_of", "echo")
         prediction = _prediction(fields)
         asked = prompts(fields)
-        requests: list[Request]
+        requests: list[Request] = [TextRequest(prompt, prediction) for prompt in asked]
+        line_end = "\n"
         if fields.has("suffix"):
-            requests = [
-                CompleteRequest(_only_text(prompt), fields.text("suffix")) for prompt in asked
-            ]
-        else:
-            requests = [TextRequest(prompt, prediction) for prompt in asked]
+            filled = [completion(_only_text(prompt), fields.text("suffix")) for prompt in asked]
+            requests, line_end = [request for request, _ in filled], filled[0][1]
         top = fields.integer("logprobs", 0, 0, 100) if not _is_flag(fields, "logprobs") else 0
         options = replace(self._options(fields), top=top)
-        call = self._call(http, fields, requests, options)
+        call = replace(self._call(http, fields, requests, options), line_end=line_end)
         form = self._form(fields, bool(prediction), fields.raw("logprobs") not in (None, False))
         return Reply(self._service, call, TextShape(self._service, form))
 
@@ -100,8 +98,9 @@ class OpenAI:
         """`POST /v1/fim/completions`: fills in between, answered like a chat."""
         fields = Fields.parse(await read_body(http))
         self._refuse(fields)
-        request = CompleteRequest(fields.required_text("prompt"), fields.text("suffix"))
+        request, line_end = completion(fields.required_text("prompt"), fields.text("suffix"))
         call = self._call(http, fields, [request], self._options(fields))
+        call = replace(call, line_end=line_end)
         return Reply(self._service, call, ChatShape(self._service, self._form(fields, False)))
 
     def _refuse(self, fields: Fields, *others: str) -> None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
-from typing import Protocol
+from dataclasses import replace
+from typing import Protocol, TypeVar
 
 import orjson
 from starlette.responses import Response
@@ -20,6 +21,7 @@ from redraft.server.generation import Generation, Outcome, Refusal
 from redraft.server.service import Service
 from redraft.server.wire import Advanced
 
+_Told = TypeVar("_Told", Advanced, Outcome)
 JSON = "application/json; charset=utf-8"
 
 
@@ -135,7 +137,7 @@ class Reply:
                 async with aclosing(generation.events()) as events:
                     async for _event in events:
                         pass
-                outcome = generation.outcome
+                outcome = self._as_given(generation.outcome)
             self._service.go_on_warming(self._call, index, outcome)
             yield outcome
 
@@ -150,9 +152,9 @@ class Reply:
                         for value in () if begun else shape.begin(index):
                             yield shape.encode(value)
                         begun = True
-                        for value in shape.step(index, event):
+                        for value in shape.step(index, self._as_given(event)):
                             yield shape.encode(value)
-                outcomes.append(generation.outcome)
+                outcomes.append(self._as_given(generation.outcome))
             self._service.go_on_warming(self._call, index, outcomes[-1])
             for value in () if begun else shape.begin(index):
                 yield shape.encode(value)
@@ -160,6 +162,12 @@ class Reply:
                 yield shape.encode(value)
         for value in shape.close(outcomes):
             yield shape.encode(value)
+
+    def _as_given(self, told: _Told) -> _Told:
+        """The event or outcome with the line ends of the text that was given."""
+        if self._call.line_end == "\n":
+            return told
+        return replace(told, text=told.text.replace("\n", self._call.line_end))
 
 
 async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
