@@ -22,6 +22,8 @@ from redraft.server.service import Service
 from redraft.server.wire import Advanced
 
 _Told = TypeVar("_Told", Advanced, Outcome)
+READING_SECONDS = 60.0
+"""Seconds beyond its own time limit that a reply may take to be read."""
 JSON = "application/json; charset=utf-8"
 
 
@@ -98,7 +100,9 @@ class Reply:
         """Compute and answer, until the client goes away."""
         try:
             with self._service.admitted():
-                await _unless_gone(receive, self._answer(scope, receive, send))
+                seconds = self._service.settings.request_seconds * len(self._call.runs)
+                work = self._answer(scope, receive, send)
+                await unless_gone(receive, work, seconds + READING_SECONDS)
         except Refusal as refusal:
             await error_reply(refusal, self._shape.refused(refusal))(scope, receive, send)
 
@@ -170,12 +174,14 @@ class Reply:
         return replace(told, text=told.text.replace("\n", self._call.line_end))
 
 
-async def _unless_gone(receive: Receive, work: Awaitable[None]) -> None:
-    """Do the work, or stop doing it when the client disconnects."""
+async def unless_gone(receive: Receive, work: Awaitable[None], seconds: float) -> None:
+    """Do the work, or stop doing it when the client disconnects or it takes longer than this:
+    a client that does not read its reply keeps no place in the queue."""
     working = asyncio.ensure_future(work)
     watching = asyncio.ensure_future(_disconnect(receive))
     try:
-        await asyncio.wait((working, watching), return_when=asyncio.FIRST_COMPLETED)
+        both = (working, watching)
+        await asyncio.wait(both, timeout=seconds, return_when=asyncio.FIRST_COMPLETED)
     finally:
         watching.cancel()
         if not working.done():

@@ -100,6 +100,8 @@ class Service:
         request, options = call.runs[index]
         if outcome.ending != "time" or outcome.tokens or options.prompt_seconds is None:
             return
+        if self._warming is not None:
+            self._warming.supersede()
         run = (request, replace(options, max_tokens=0, prompt_seconds=None))
         limit = self.settings.request_seconds
         self._warming = Generation(self.engine, run, False, self.metrics, limit)
