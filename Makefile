@@ -78,7 +78,7 @@ format: $(DEV)
 
 docs: $(DEV)
 	$(BIN)/cog -r README.md
-	WRITE_DOCS=1 $(BIN)/pytest -q tests/e2e/test_bad_inputs.py
+	WRITE_DOCS=1 $(BIN)/pytest -q tests/e2e/test_bad_inputs.py tests/server/test_server_hostile.py
 
 clean:
 	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

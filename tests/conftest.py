@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
@@ -15,6 +16,9 @@ from memory_weights import open_memory
 from redraft.engines import Opened, Opening, open_engine
 from redraft.errors import EngineUnavailable, ModelMissing
 from redraft.models import find
+
+if TYPE_CHECKING:
+    from serving import Served
 
 if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
     # a build machine may start this in the background, where Ctrl-C is ignored, and programs under
@@ -111,6 +115,15 @@ def large_ik() -> Iterator[Opened]:
     opened = opened_engine("ik", Opening(weights(LARGE), context_length=4096))
     yield opened
     opened.engine.close()
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """One server for the tests that leave it as they found it."""
+    from serving import served  # lies beside those tests
+
+    with served(tmp_path_factory.mktemp("server"), context=2048, max_tokens=24) as running:
+        yield running
 
 
 @pytest.fixture

@@ -310,7 +310,8 @@ def test_help_lists_what_engine_policy_and_drafters_may_be(
     monkeypatch.setattr("redraft.drafters.names", lambda: ["source", "one-installed"])
     out = redraft(*command.split(), "--help").out
     assert "one of auto, ik, llamacpp, fake. [auto]" in out
-    assert "how much is drafted at once: none, cost or fixed:k with k = 1 … 63" in out
+    policies = "none, cost, gate, seed, seed-regions or fixed:k with k = 1 … 63"
+    assert f"how much is drafted at once: {policies}" in out
     assert "different names of source, one-installed, with commas between. [source," in out
 
 

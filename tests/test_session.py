@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
 
 from redraft.calibration import CalibrationKey, CalibrationStore
 from redraft.config import Settings, load_settings
+from redraft.context import OtherFile
 from redraft.cost import CostCurve
 from redraft.errors import ContextFull, SequenceClosed, UsageError
+from redraft.models import Metadata
+from redraft.requests import Options, TextRequest
+from redraft.results import Result
 from redraft.session import CompleteRequest, EditRequest, GenerateRequest, Session
 from redraft.tokens import Step
 
@@ -117,6 +122,67 @@ def test_two_runs_of_one_session_do_not_mix(session: Session, settings: Settings
     run = session.edit(EDIT)
     list(run)
     assert run.result.tokens == fresh_tokens(settings, EDIT)
+
+
+def test_runs_in_slots_of_their_own_can_be_interleaved(settings: Settings) -> None:
+    requests = [EDIT, replace(EDIT, text="y = 2\n" * 9), replace(EDIT, instruction="Sort it")]
+    with Session(settings, slots=3) as session:
+        runs = [session.edit(request) for request in requests]
+        for _ in zip_longest(*runs):
+            pass
+        assert [run.slot for run in runs] == [0, 1, 2]
+        again = [session.edit(request) for request in requests]
+        for _ in zip_longest(*again):
+            pass
+    for run, warm, request in zip(runs, again, requests, strict=True):
+        assert run.result.tokens == warm.result.tokens == fresh_tokens(settings, request)
+        assert warm.result.statistics.reused_tokens > 100
+
+
+def test_options_go_before_settings(session: Session) -> None:
+    ask = TextRequest(("def f(a):\n    return a\n",))
+
+    def result(options: Options) -> Result:
+        run = session.start(ask, options)
+        list(run)
+        return run.result
+
+    plain = result(Options(max_tokens=20))
+    assert len(plain.tokens) <= 20
+    stop = plain.text[3]
+    cut = result(Options(max_tokens=20, stop=(stop,)))
+    assert cut.text == plain.text[: plain.text.index(stop)] and cut.stopped_by == stop
+    hot = [result(Options(max_tokens=20, temperature=2.0, seed=3, index=n)) for n in (0, 1)]
+    assert len({one.tokens for one in (plain, *hot)}) == 3
+    nothing = result(Options(max_tokens=0))
+    assert nothing.tokens == () and nothing.finish_reason == "length" and nothing.run_id is None
+    timed = result(Options(max_tokens=20, prompt_seconds=0.0))
+    assert timed.finish_reason in ("length", "stop")  # so short a prompt is not cut
+
+
+def test_a_prompt_that_takes_too_long_is_cut_and_kept(session: Session) -> None:
+    ask = TextRequest(("x = 1\n" * 200,))
+    first = session.start(ask, Options(max_tokens=5, prompt_seconds=0.0))
+    list(first)
+    assert first.result.finish_reason == "time" and first.result.text == ""
+    second = session.start(ask, Options(max_tokens=5))
+    list(second)
+    assert 0 < second.result.statistics.reused_tokens < 1200
+
+
+def test_other_files_come_before_the_prefix_where_there_is_room(session: Session) -> None:
+    files = tuple(OtherFile(f"{n}.py", "z = 1\n" * 20) for n in range(3))
+    session.loaded = replace(session.loaded, metadata=_with_separator(session.loaded.metadata))
+    request = CompleteRequest("a", "b", others=files)
+    all_of_them = session.complete(request).plan.context.prompt
+    assert all_of_them.count(262) == 4
+    session.loaded = replace(session.loaded, context_length=300)
+    some = session.complete(request).plan.context.prompt
+    assert some.count(262) == 2 and b"2.py" in bytes(t for t in some if t < 256)
+
+
+def _with_separator(metadata: Metadata) -> Metadata:
+    return replace(metadata, fim=replace(metadata.fim, file_separator=262))
 
 
 @pytest.mark.parametrize("events", [1, 2, 4])

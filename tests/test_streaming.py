@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from redraft.ends import Endings
 from redraft.engines.fake import FakeTokenizer
 from redraft.streaming import TextStream
 
@@ -33,3 +34,28 @@ def test_half_a_character_is_held_back_and_shown_broken_at_the_end() -> None:
     stream = TextStream(TOKENIZER)
     assert stream.add("é".encode()[:1]) == ""
     assert stream.finish() == "\N{REPLACEMENT CHARACTER}"
+
+
+@given(st.text("a \n\t", max_size=40), st.integers(1, 4), st.lists(st.integers(1, 7), max_size=40))
+def test_text_is_cut_before_the_first_line_out_of_the_indentation(
+    text: str, indent: int, sizes: list[int]
+) -> None:
+    tokens, stream, start = TOKENIZER.encode(text), TextStream(TOKENIZER, (), indent), 0
+    shown = ""
+    for size in [*sizes, len(tokens)]:
+        shown, start = shown + stream.add(tokens[start : start + size]), start + size
+    end = Endings(TOKENIZER, indent=indent)(tokens)
+    assert shown + stream.finish() == inside(text, indent)
+    assert (end is None) == (inside(text, indent) == text)
+
+
+def inside(text: str, indent: int) -> str:
+    """The lines before the first one, but for the very first, with too little white space."""
+    first, *lines = text.splitlines(keepends=True) or [""]
+    kept = [first]
+    for line in lines:
+        body = line.lstrip(" \t")
+        if body and len(line) - len(body) < indent:
+            break
+        kept.append(line)
+    return "".join(kept)

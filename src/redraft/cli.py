@@ -218,6 +218,27 @@ def config(as_json: Json = False, *, flags: Flags) -> None:
     show_config(load_settings(flags), as_json)
 
 
+@app.command(epilog="Example: redraft serve --port 8012")
+@with_settings
+def serve(
+    key_file: Annotated[
+        Path | None,
+        typer.Option("--key-file", metavar="FILE", help="Serve only those who send this key."),
+    ] = None,
+    *,
+    flags: Flags,
+) -> None:
+    """Serve editors and programs over HTTP: llama.cpp's, OpenAI's and Ollama's dialects."""
+    from redraft.config import load_settings
+    from redraft.server.serve import read_key
+    from redraft.server.serve import serve as run
+    from redraft.terminal.corpus import update_in_background
+
+    settings, key = load_settings(flags), read_key(key_file)
+    update_in_background(settings)  # an index that is replaced is opened by the next run
+    run(settings, key, lambda text: say(f"redraft: {text}"))
+
+
 @models_app.command("list", epilog="Example: redraft models list")
 def models_list(as_json: Json = False) -> None:
     """List the models known by name, and which of them are here."""

@@ -5,8 +5,10 @@ It does not know engines or settings; the model's own form comes from `redraft.m
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from redraft.errors import BadToken
 from redraft.models import Message, Metadata, encode_segments, fill_in_middle, render_chat
 from redraft.protocols import DraftContext, Tokenizer
 
@@ -18,6 +20,20 @@ _GENERATE = (
     "You are a careful programmer. Reply with the complete code in one fenced code block and"
     " nothing else."
 )
+
+
+_THIS_FILE = "filename\n"
+"""Stands for the name of the file at hand behind other files, as llama.cpp's server has it."""
+_MARKERS = 16
+"""Tokens of a fill-in-the-middle prompt beside what is in the files, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFile:
+    """A file, or a part of one, beside the one at hand."""
+
+    name: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +79,58 @@ def generate_prompt(
 
 
 def complete_prompt(
-    metadata: Metadata, tokenizer: Tokenizer, prefix: str, suffix: str, language: str = ""
+    metadata: Metadata,
+    tokenizer: Tokenizer,
+    prefix: str,
+    suffix: str,
+    language: str = "",
+    others: Sequence[OtherFile] = (),
+    room: int = 0,
 ) -> Prompt:
-    """Asks for what stands between prefix and suffix, by the model's fill-in-the-middle tokens."""
+    """Asks for what stands between prefix and suffix, by the model's fill-in-the-middle tokens.
+
+    Of the other files as many, from the last, stand before them as fit a prompt of `room` tokens;
+    none where the vocabulary has no token to part files by.
+    """
     before, after = tokenizer.encode(prefix), tokenizer.encode(suffix)
-    tokens = fill_in_middle(metadata, before, after)
+    separator = metadata.fim.file_separator
+    context: list[int] = []
+    if separator is not None:
+        left = room - len(before) - len(after) - _MARKERS
+        for other in reversed(dict.fromkeys(others)):
+            name = f"{other.name}\n" if other.name else ""
+            tokens = [separator, *tokenizer.encode(f"{name}{_with_newline(other.text)}")]
+            if len(context) + len(tokens) > left:
+                break
+            context = tokens + context
+        if context:
+            context += [separator, *tokenizer.encode(_THIS_FILE)]
+    tokens = fill_in_middle(metadata, before, after, context=context)
     return Prompt(DraftContext(tuple(tokens), suffix=tuple(after), language=language), ())
+
+
+def chat_prompt(
+    metadata: Metadata, tokenizer: Tokenizer, messages: Sequence[Message], prediction: str = ""
+) -> Prompt:
+    """A conversation, with the assistant's turn opened."""
+    tokens = encode_segments(tokenizer, render_chat(metadata, messages))
+    return Prompt(DraftContext(tuple(tokens), tuple(tokenizer.encode(prediction))), ())
+
+
+def text_prompt(
+    metadata: Metadata, tokenizer: Tokenizer, parts: Sequence[str | int], prediction: str = ""
+) -> Prompt:
+    """A raw prompt of texts and token ids; markers in the texts are control tokens. Raises
+    BadToken for an id outside the vocabulary, and for no tokens at all."""
+    tokens = [metadata.bos] if metadata.add_bos and metadata.bos is not None else []
+    for part in parts:
+        tokens += [part] if isinstance(part, int) else tokenizer.encode(part, special=True)
+    wrong = [token for token in tokens if not 0 <= token < tokenizer.vocab_size]
+    if wrong:
+        raise BadToken(f"token {wrong[0]} is outside 0 … {tokenizer.vocab_size - 1}")
+    if not tokens:
+        raise BadToken("the prompt is empty; it needs at least one token")
+    return Prompt(DraftContext(tuple(tokens), tuple(tokenizer.encode(prediction))), ())
 
 
 def _fenced_answer(

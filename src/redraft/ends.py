@@ -1,4 +1,4 @@
-"""When an output is finished: stop tokens, stop strings, loops.
+"""When an output is finished: stop tokens, stop strings, indentation, loops.
 
 An end depends on the tokens alone, so that plain and drafted decoding end at the same token. It
 does not know length limits, time limits or cancellation.
@@ -42,12 +42,14 @@ class Ends(Protocol):
 
 
 class Endings:
-    """Ends at an end token, at the end of a stop string, or in a loop.
+    """Ends at an end token, at the end of a stop string, out of the indentation, or in a loop.
 
     End tokens are the vocabulary's and `end_tokens`. A stop string ends the output after the token
-    that completes it; the text before the string is what the user sees. A loop is a stretch of at
-    least 200 tokens that is one block of at most 64 tokens repeated at least 6 times, unless
-    `known` (the text being edited) repeats at that period for as long.
+    that completes it; the text before the string is what the user sees. With `indent`, a line
+    after the first that has less white space before its text, or none at all, ends the output
+    after the token that shows it; the text before the line is what the user sees. A loop is a
+    stretch of at least 200 tokens that is one block of at most 64 tokens repeated at least 6 times,
+    unless `known` (the text being edited) repeats at that period for as long.
     """
 
     def __init__(
@@ -56,6 +58,7 @@ class Endings:
         stop: Tokens[str] = (),
         known: Tokens[int] = (),
         end_tokens: Collection[int] = (),
+        indent: int = 0,
     ) -> None:
         self._tokenizer = tokenizer
         self._end_tokens = frozenset(end_tokens)
@@ -64,6 +67,7 @@ class Endings:
         self._keep = max((len(text) for text in self._stop), default=1) - 1
         self._tail = b""
         self._read = 0
+        self._lines = _Lines(indent)
         self._loops = _Loops(known)
         self.stopped_by: str | None = None
         """The stop string that was found, the one that begins first, once there is an end."""
@@ -87,7 +91,31 @@ class Endings:
                 self.stopped_by = self._stop[min(found, key=text.find)]
                 return "stop"
             self._tail = text[len(text) - self._keep :] if self._keep < len(text) else text
+        if self._lines.leave(self._tokenizer.piece(token)):
+            return "indent"
         return "loop" if self._loops.add(token) else None
+
+
+class _Lines:
+    """Reads output for a line with fewer than `indent` bytes of white space before its text."""
+
+    def __init__(self, indent: int) -> None:
+        self._indent = indent
+        self._column: int | None = None
+        """White space since the line began; None where that is no longer asked."""
+
+    def leave(self, text: bytes) -> bool:
+        """Whether such a line is in what was read with `text`."""
+        if not self._indent:
+            return False
+        for byte in text:
+            if byte in b" \t" and self._column is not None:
+                self._column += 1
+            elif self._column is not None and self._column < self._indent:
+                return True
+            else:
+                self._column = 0 if byte == ord("\n") else None
+        return False
 
 
 class _Loops:

@@ -77,9 +77,14 @@ class EngineUnavailable(EngineError):
 
 
 class ContextFull(EngineError):
-    """The sequence would grow past the context length."""
+    """The sequence would grow past the context length; with both numbers where a prompt does."""
 
     exit_code = 2
+
+    def __init__(self, message: str, prompt_tokens: int = 0, context_length: int = 0) -> None:
+        super().__init__(message)
+        self.prompt_tokens = prompt_tokens
+        self.context_length = context_length
 
 
 class BadToken(EngineError):

@@ -34,7 +34,7 @@ LARGEST_RECORD = 256 << 20
 class RunHeader:
     """What is known when a run begins."""
 
-    kind: Literal["edit", "complete", "generate"]
+    kind: Literal["edit", "complete", "generate", "chat", "text"]
     title: str
     """What was asked, for a human."""
     model: str

@@ -40,7 +40,7 @@ class Statistics:
     by_drafter: tuple[DrafterCount, ...]
     prefill_seconds: float
     decode_seconds: float
-    """From the evaluated prompt to the last token."""
+    """From the evaluated prompt to the last token, without what others did between two steps."""
     engine_seconds: float
     """The part of decode_seconds spent in target forwards."""
 

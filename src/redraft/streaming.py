@@ -1,4 +1,4 @@
-"""Tokens to text as they come: never half a UTF-8 sequence, never the beginning of a stop string.
+"""Tokens to text as they come: never half a UTF-8 sequence, never the beginning of what is cut off.
 
 It does not decide where an output ends; `redraft.ends` does.
 """
@@ -6,18 +6,24 @@ It does not decide where an output ends; `redraft.ends` does.
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Sequence as Tokens
 
 from redraft.protocols import Tokenizer
 
 
 class TextStream:
-    """Collects the text of one output and says what may be shown by now."""
+    """Collects the text of one output and says what may be shown by now.
 
-    def __init__(self, tokenizer: Tokenizer, stop: Tokens[str] = ()) -> None:
+    The text is cut before a string of `stop`, and with `indent` before the first new line that has
+    less white space before its text.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, stop: Tokens[str] = (), indent: int = 0) -> None:
         self._tokenizer = tokenizer
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
         self._stop = [text for text in stop if text]
+        self._left = re.compile(rf"\n(?![ \t]{{{indent}}})[ \t]*(?=[^ \t])") if indent else None
         self._text = ""
         self._shown = 0
 
@@ -44,10 +50,18 @@ class TextStream:
 
     def _stop_at(self) -> int | None:
         found = [self._text.find(stop, self._shown) for stop in self._stop]
+        if self._left is not None and (left := self._left.search(self._text)):
+            found.append(left.start() + 1)
         return min((position for position in found if position >= 0), default=None)
 
     def _held(self) -> int:
-        """Length of the longest tail that begins a stop string."""
+        """Length of the longest tail that may be cut off: it begins a stop string, or is white
+        space at the beginning of a line."""
+        line = self._text.rpartition("\n")[2]
+        blank = len(line) if self._left is not None and not line.strip(" \t") else 0
+        return max(blank, self._begun_stop())
+
+    def _begun_stop(self) -> int:
         for length in range(max(map(len, self._stop), default=1) - 1, 0, -1):
             tail = self._text[-length:]
             if any(stop.startswith(tail) for stop in self._stop):

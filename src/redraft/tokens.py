@@ -11,7 +11,7 @@ from typing import Literal
 
 FILLER = "filler"
 """Drafter name of the tokens that only fill a forward up to the fewest tokens it must have."""
-FinishReason = Literal["stop", "length", "loop", "context", "time", "cancelled"]
+FinishReason = Literal["stop", "indent", "length", "loop", "context", "time", "cancelled"]
 
 
 def shared_length(first: Sequence[int], second: Sequence[int]) -> int:

@@ -106,6 +106,12 @@ class Settings:
     corpus_tokens: int = _setting(
         10_000_000, "most tokens of one corpus index", "", 1000, 1_000_000_000
     )
+    host: str = _setting("127.0.0.1", "address that serve listens on", "an address or a name")
+    port: int = _setting(8012, "port that serve listens on; 0: any that is free", "", 0, 65535)
+    queue: int = _setting(32, "requests that serve lets wait; more are refused", "", 0, 10_000)
+    request_seconds: float = _setting(
+        600.0, "seconds after which serve ends a request with what it has", "", 1, 86_400
+    )
     home: Path = field(
         default_factory=default_home,
         metadata={"help": "where weights, indexes and records are; only by REDRAFT_HOME"},

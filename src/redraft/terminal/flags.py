@@ -22,6 +22,8 @@ Flags = Mapping[str, object]
 """Settings by name as the user gave them; None where a flag was not given."""
 
 PANEL = "Settings (also by REDRAFT_… variables and redraft.toml)"
+SERVER = frozenset({"host", "port", "queue", "request_seconds"})
+"""Flags of `redraft serve` alone."""
 RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {
     "live_sequences",
     "keep_runs",
@@ -29,7 +31,7 @@ RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {
     "seed_low",
     "seed_high",
 }
-"""Accepted everywhere, shown by `redraft config` only."""
+"""Accepted everywhere, shown by `redraft config` only; the first by `redraft serve` too."""
 
 
 class SettingsCommand(TyperCommand):
@@ -57,7 +59,9 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         if name != "flags"
     ]
     names = [parameter.name for parameter in own]
-    added = [_parameter(name) for name in NAMES]
+    serves = command.__name__ == "serve"
+    hidden = RARE - {"live_sequences"} if serves else RARE
+    added = [_parameter(name, name in hidden) for name in NAMES if serves or name not in SERVER]
 
     @wraps(command)
     def with_flags(**given: Any) -> None:
@@ -71,7 +75,7 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
     return with_flags
 
 
-def _parameter(name: str) -> inspect.Parameter:
+def _parameter(name: str, hidden: bool) -> inspect.Parameter:
     setting = next(item for item in fields(Settings) if item.name == name)
     flag = "--" + name.replace("_", "-")
     is_switch = setting.type == "bool"
@@ -81,7 +85,7 @@ def _parameter(name: str) -> inspect.Parameter:
         help=f"{setting.metadata['help']}. \\[{_default(setting.default)}]",
         rich_help_panel=PANEL,
         show_default=False,
-        hidden=name in RARE,
+        hidden=hidden,
         metavar=None if is_switch else "VALUE",
     )
     kind: Any = bool | None if is_switch else str | None

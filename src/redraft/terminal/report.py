@@ -16,6 +16,7 @@ INCOMPLETE = {
     "context": "the output no longer fits the context; raise --context or give a smaller file",
     "loop": "the model began to repeat itself; word the instruction otherwise",
     "time": "the time was over",
+    "indent": "a line left the indentation",
     "cancelled": "it was interrupted",
 }
 """Why an output is not whole, and what to do, by finish reason."""
