@@ -37,7 +37,7 @@ from redraft.syntax.reading import WINDOW, Reading
 from redraft.tokens import Choice, Verdict
 
 COMPARED = ("kind", "depth", "region", "token_class", "definition")
-MOST_BYTES = 4 * WINDOW
+MOST_BYTES = 2 * WINDOW
 """A file's beginning that is measured: what a reading holds at once."""
 MOST_TOKENS = 2048
 """Of each file that are replayed."""
