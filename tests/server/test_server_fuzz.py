@@ -57,7 +57,7 @@ sensible = st.fixed_dictionaries(
 bodies = st.tuples(sensible, st.dictionaries(st.sampled_from(FIELDS), values, max_size=4))
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.sampled_from(PATHS), bodies)
 def test_random_requests_get_sensible_answers(
     server: Served, path: str, parts: tuple[dict[str, Any], dict[str, Any]]
