@@ -13,7 +13,7 @@ import redraft
 
 IMPORT_SECONDS = 0.150
 HELP_SECONDS = 0.400
-HEAVY = ("numpy", "pydantic", "rich", "typer", "jinja2", "huggingface_hub", "ctypes")
+HEAVY = ("numpy", "pydantic", "rich", "typer", "jinja2", "huggingface_hub", "ctypes", "tree_sitter")
 
 
 def test_every_public_name_is_there() -> None:
