@@ -16,7 +16,7 @@ IMPORT_SECONDS = 0.150
 HELP_SECONDS = 0.400
 LIBRARIES = "import typer.main, typer.rich_utils, rich.markdown, rich.console, rich.columns"
 COUNTED = "before = len(sys.modules); {what}; print(len(sys.modules) - before)"
-HEAVY = ("numpy", "pydantic", "rich", "typer", "jinja2", "huggingface_hub", "ctypes")
+HEAVY = ("numpy", "pydantic", "rich", "typer", "jinja2", "huggingface_hub", "ctypes", "tree_sitter")
 
 
 def test_every_public_name_is_there() -> None:
