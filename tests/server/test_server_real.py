@@ -111,10 +111,11 @@ def test_answers_are_those_of_a_session_also_when_interleaved(
 
 def test_a_prediction_is_used_and_changes_nothing(server: Served) -> None:
     ask = {"messages": [{"role": "user", "content": f"Print this code again:\n{SOURCE}"}]}
-    plain = server.json("/v1/chat/completions", {**ask, "max_tokens": 80})
     prediction = {"type": "content", "content": f"```python\n{SOURCE}```"}
     body = {**ask, "max_tokens": 80, "prediction": prediction}
+    # first, while `suffix` has no such answer in its store to draft from
     predicted = server.json("/v1/chat/completions", body)
+    plain = server.json("/v1/chat/completions", {**ask, "max_tokens": 80})
     assert predicted["choices"] == plain["choices"]
     details = predicted["usage"]["completion_tokens_details"]
     assert (

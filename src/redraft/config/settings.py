@@ -73,7 +73,7 @@ class Settings:
         ("source", "suffix", "corpus"), "who drafts", "different known drafters' names"
     )
     syntax: bool = _setting(
-        True, "whether drafts that break the code's syntax are cut", "true or false"
+        False, "whether drafts that break the code's syntax are cut", "true or false"
     )
     numerics: Literal["invariant", "fast"] = _setting(
         "invariant", "whether drafted output must equal plain output bit for bit"

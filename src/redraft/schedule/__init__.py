@@ -28,6 +28,10 @@ from redraft.schedule.survival_model import (
 DEFAULT_RULE = SeedRule()
 
 
+READ_SYNTAX = frozenset({"gate", "seed", "seed-regions"})
+"""Policies that ask where in the code the output is."""
+
+
 def make_policy(
     name: str,
     curve: CostCurve,
@@ -61,6 +65,7 @@ def make_policy(
 
 
 __all__ = [
+    "READ_SYNTAX",
     "CostPolicy",
     "FixedPolicy",
     "Gate",

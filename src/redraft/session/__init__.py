@@ -40,7 +40,7 @@ from redraft.requests import (
 )
 from redraft.results import Progress, Result
 from redraft.sampling import make_sampler
-from redraft.schedule import SeedRule, make_policy, open_gate
+from redraft.schedule import READ_SYNTAX, SeedRule, make_policy, open_gate
 from redraft.session.run import Asked, Run
 from redraft.slots import Equipment, Slots
 from redraft.syntax import Syntax
@@ -194,9 +194,10 @@ class Session:
         return self.loaded.calibration.invariance.invariant_from or 1
 
     def _equip(self) -> Equipment:
-        """What works beside a sequence. Syntax is followed where a setting or a drafter asks."""
-        syntax = None
-        if self.settings.syntax or "forced" in self.settings.drafters:
+        """What works beside a sequence. Syntax is followed where a setting, a drafter or the policy
+        asks for it."""
+        asked, syntax = self.settings, None
+        if asked.syntax or "forced" in asked.drafters or asked.policy in READ_SYNTAX:
             syntax = Syntax(self.loaded.tokenizer, self._without_syntax)
         resources = drafter_registry.Resources(
             tokenizer=self.loaded.tokenizer,
