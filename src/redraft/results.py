@@ -33,8 +33,8 @@ class Result:
     """Why the tokens are those the target alone would give, or why that is not promised."""
     statistics: Statistics
     plain_seconds: float
-    """What one token a forward would have taken about for these tokens, by the cost curve as this
-    run corrected it; an estimate, to be compared with `statistics.decode_seconds`."""
+    """What one token a forward would have taken about for these tokens: an estimate from the cost
+    curve's shape and this run's forwards, to be compared with `statistics.decode_seconds`."""
     run_id: str | None = None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from redraft.cost import CostCurve
 from redraft.decode import FILLER
 from redraft.tokens import Prefill, Step
 
@@ -43,6 +44,30 @@ class Statistics:
     """From the evaluated prompt to the last token, without what others did between two steps."""
     engine_seconds: float
     """The part of decode_seconds spent in target forwards."""
+
+
+class PlainEstimate:
+    """What one token a forward would have taken for the tokens of a run.
+
+    The curve only says how many plain steps a forward of so many rows is worth; how long a step
+    takes comes from the run's own forwards, so that other programs slow both sides alike.
+    """
+
+    def __init__(self, curve: CostCurve) -> None:
+        self._curve = curve
+        self._tokens = 0
+        self._steps = self._seconds = 0.0
+
+    def add(self, step: Step) -> None:
+        """One more step."""
+        self._tokens += len(step.tokens)
+        self._steps += self._curve.seconds(step.rows) / self._curve.seconds(1)
+        self._seconds += step.evaluate_seconds
+
+    @property
+    def seconds(self) -> float:
+        """The estimate for all tokens so far."""
+        return self._tokens * self._seconds / self._steps if self._steps else 0.0
 
 
 class Tally:

@@ -19,7 +19,7 @@ from redraft.requests import Kind, Options
 from redraft.results import Progress, Result, exactness
 from redraft.runs import RunHeader, RunOutcome, RunWriter
 from redraft.slots import Slot
-from redraft.statistics import Statistics, Tally
+from redraft.statistics import PlainEstimate, Statistics, Tally
 from redraft.streaming import TextStream
 from redraft.tokens import FinishReason, Prefill, Step
 
@@ -72,7 +72,7 @@ class Run:
         prompt = plan.context.prompt
         slot = session.slots.take(prompt)
         self._begun, self.slot = True, slot.index
-        tally = Tally(len(prompt), slot.sequence.length)
+        tally, plain = Tally(len(prompt), slot.sequence.length), PlainEstimate(session.curve)
         stream = TextStream(session.loaded.tokenizer, self._asked.stop, options.indent)
         deadlines = Deadlines(options, plan.fewest)
         output: list[int] = []
@@ -83,6 +83,7 @@ class Run:
             for event in self._events(slot):
                 text = ""
                 if isinstance(event, Step):
+                    plain.add(event)
                     output.extend(event.tokens)
                     text = stream.add(event.tokens)
                     if event.finish_reason is not None:
@@ -105,7 +106,7 @@ class Run:
         finally:
             slot.give_back([*prompt, *output])
             reason = self._asked.full if reason == "length" else reason
-            self._finish(output, stream.shown, reason, tally.statistics(), writer)
+            self._finish(output, stream.shown, reason, tally.statistics(), plain.seconds, writer)
 
     def _events(self, slot: Slot) -> Iterator[Prefill | Step]:
         if self.plan.room:
@@ -119,6 +120,7 @@ class Run:
         text: str,
         reason: FinishReason,
         statistics: Statistics,
+        plain_seconds: float,
         writer: RunWriter | None,
     ) -> None:
         kind, ends = self._asked.kind, self.plan.ends
@@ -136,7 +138,7 @@ class Run:
             exact=exact,
             exact_because=because,
             statistics=statistics,
-            plain_seconds=len(output) * self._session.curve.seconds(1),
+            plain_seconds=plain_seconds,
             run_id=writer.run_id if writer is not None and writer.problem is None else None,
         )
 
