@@ -120,9 +120,7 @@ def test_a_prediction_is_used_and_changes_nothing(server: Served) -> None:
     predicted = server.json("/v1/chat/completions", body)
     assert predicted["choices"] == plain["choices"]
     details = predicted["usage"]["completion_tokens_details"]
-    assert (
-        details["accepted_prediction_tokens"] > 5
-    )  # `suffix` drafts some too: it is in the prompt
+    assert details["accepted_prediction_tokens"] > 40
 
 
 def test_json_follows_its_schema(server: Served) -> None:
