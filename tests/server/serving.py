@@ -59,9 +59,9 @@ class Served:
         data = [line[6:] for line in reply.text.splitlines() if line.startswith("data: ")]
         return [one if one == "[DONE]" else json.loads(one) for one in data]
 
-    def ready(self) -> None:
+    def ready(self, patience: float = PATIENCE) -> None:
         """Wait until it can answer."""
-        wait_for(lambda: self.get("/health").status_code == 200)
+        wait_for(lambda: self.get("/health").status_code == 200, patience)
 
     def busy(self) -> int:
         """Slots in which a run is under way."""
@@ -103,9 +103,9 @@ def receive_all(connection: socket.socket) -> bytes:
     return b"".join(parts)
 
 
-def wait_for(condition: Callable[[], Any]) -> Any:
+def wait_for(condition: Callable[[], Any], patience: float = PATIENCE) -> Any:
     """Until it is true; returns what it gave."""
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + patience
     while True:
         found = condition()
         if found:
@@ -124,7 +124,7 @@ def served(folder: Path, key: str = "", **settings: object) -> Iterator[Served]:
 
 
 @contextmanager
-def running(folder: Path, command: list[str]) -> Iterator[Served]:
+def running(folder: Path, command: list[str], patience: float = PATIENCE) -> Iterator[Served]:
     """A server that this command starts, with a home in `folder`; ended by SIGTERM."""
     folder.mkdir(exist_ok=True)
     log = folder / "log"
@@ -134,7 +134,7 @@ def running(folder: Path, command: list[str]) -> Iterator[Served]:
         process = subprocess.Popen(command, stderr=stderr, cwd=folder, env=environment)
     try:
         server = Served(process, log)
-        server.ready()
+        server.ready(patience)
         yield server
     finally:
         process.send_signal(signal.SIGTERM)

@@ -21,6 +21,8 @@ from serving import Served, running, wait_for
 
 pytestmark = pytest.mark.models
 
+LOADING = 400.0
+"""Seconds that a busy machine gets to read the weights and to measure itself."""
 SOURCE = '''def load(path):
     """Read the settings."""
     with open(path) as file:
@@ -43,7 +45,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(folder: Path) -> Iterator[Served]:
     flags = [f"--model={weights(SMALL)}", "--context=2048", "--port=0", "--live-sequences=2"]
     flags.append("--no-corpus-update")  # the engine is to be the only process that is started
-    with running(folder, [sys.executable, "-P", "-m", "redraft", "serve", *flags]) as server:
+    command = [sys.executable, "-P", "-m", "redraft", "serve", *flags]
+    with running(folder, command, LOADING) as server:
         yield server
 
 
@@ -118,9 +121,7 @@ def test_a_prediction_is_used_and_changes_nothing(server: Served) -> None:
     plain = server.json("/v1/chat/completions", {**ask, "max_tokens": 80})
     assert predicted["choices"] == plain["choices"]
     details = predicted["usage"]["completion_tokens_details"]
-    assert (
-        details["accepted_prediction_tokens"] > 5
-    )  # `suffix` drafts some too: it is in the prompt
+    assert details["accepted_prediction_tokens"] > 40
 
 
 def test_json_follows_its_schema(server: Served) -> None:
@@ -149,6 +150,6 @@ def test_a_killed_engine_is_back_within_a_load(server: Served) -> None:
     os.kill(server.engine_pid(), signal.SIGKILL)
     begun = time.monotonic()
     wait_for(lambda: "redraft:engine_starts 2.0" in server.get("/metrics").text)
-    server.ready()
+    server.ready(LOADING)
     print(f"back after {time.monotonic() - begun:.1f} s")
     assert text(server, "complete")

@@ -23,6 +23,7 @@ from redraft.loading import Loaded
 from redraft.models import render_chat
 from redraft.results import Progress
 from redraft.server import wire
+from redraft.server.prediction import tokens_that_came
 from redraft.server.turns import Turns
 from redraft.session import Run, Session
 from redraft.tokens import Prefill
@@ -177,7 +178,7 @@ class EngineLoop:
             done = progress is None
             slot = work.run.slot or 0
             if progress is None:
-                self._pipe.send(wire.Finished(work.number, slot, work.run.result))
+                self._pipe.send(_finished(work, slot))
             else:
                 self._pipe.send(_advanced(self._session.loaded, work, progress))
 
@@ -200,6 +201,12 @@ class EngineLoop:
     def _rendered(self, asked: wire.ApplyTemplate) -> str:
         segments = render_chat(self._session.loaded.metadata, asked.messages)
         return "".join(segment.text for segment in segments)
+
+
+def _finished(work: Work, slot: int) -> wire.Finished:
+    prediction, result = work.run.plan.context.source, work.run.result
+    came = tokens_that_came(prediction, result.tokens)
+    return wire.Finished(work.number, slot, result, len(prediction), came)
 
 
 def _advanced(loaded: Loaded, work: Work, progress: Progress) -> wire.Advanced:

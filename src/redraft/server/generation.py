@@ -37,6 +37,10 @@ class Outcome:
     """None where the run never began."""
     evaluated: int = 0
     """Tokens of the prompt that were evaluated and not found in the KV cache."""
+    predicted: int = 0
+    """Tokens of the prediction."""
+    came: int = 0
+    """Those of them that the output has."""
 
 
 SUPERSEDED = Outcome("", (), "superseded", None, -1)
@@ -202,4 +206,6 @@ class Generation:
             chosen,
             result,
             evaluated,
+            finished.predicted,
+            finished.came,
         )

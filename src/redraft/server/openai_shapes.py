@@ -78,10 +78,11 @@ class _Shape:
             "prompt_tokens_details": {"cached_tokens": reused_tokens(outcomes[0])},
         }
         if self._form.predicted:
-            accepted, proposed = _predicted(outcomes[0])
+            came = sum(outcome.came for outcome in outcomes)
+            predicted = sum(outcome.predicted for outcome in outcomes)
             usage["completion_tokens_details"] = {
-                "accepted_prediction_tokens": accepted,
-                "rejected_prediction_tokens": proposed - accepted,
+                "accepted_prediction_tokens": came,
+                "rejected_prediction_tokens": predicted - came,
             }
         return usage
 
@@ -195,11 +196,3 @@ def _text_logprobs(chosen: tuple[Chosen, ...]) -> dict[str, object]:
             for one in chosen
         ],
     }
-
-
-def _predicted(outcome: Outcome) -> tuple[int, int]:
-    """Tokens of the prediction that were accepted, and that were proposed."""
-    if outcome.result is None:
-        return 0, 0
-    counts = [one for one in outcome.result.statistics.by_drafter if one.name == "source"]
-    return sum(one.accepted for one in counts), sum(one.proposed for one in counts)

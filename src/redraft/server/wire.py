@@ -156,6 +156,10 @@ class Finished:
     number: int
     slot: int
     result: Result
+    predicted: int = 0
+    """Tokens of the prediction that came with the request, if one did."""
+    came: int = 0
+    """Those of them that the output has."""
 
 
 @dataclass(frozen=True, slots=True)
