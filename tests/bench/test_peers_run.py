@@ -10,7 +10,6 @@ import pytest
 from bench_doubles import write_completions
 from peer_doubles import MODES, counting_spec
 
-from availability import unavailable
 from redraft.bench.cli import app
 from redraft.bench.peers import compare, specs
 from redraft.bench.peers.messages import PeerOpening
@@ -150,21 +149,3 @@ def test_refusals(tasks: Path) -> None:
         peers(tasks, "--cell=rust")
     with pytest.raises(UsageError, match="no workload nonsense"):
         app(["peers", "--workload=nonsense", "--engine=fake"], standalone_mode=False)
-
-
-@pytest.mark.peers
-@pytest.mark.parametrize("mode", specs.LLAMA_CPP.modes)
-def test_the_real_engine_answers_in_every_mode(mode: str) -> None:
-    from conftest import SMALL, weights
-
-    spec = specs.LLAMA_CPP
-    if spec.version is None:
-        unavailable(f"{spec.package} is not installed; pip install 'redraft[peers]'")
-    path = str(weights(SMALL))
-    small = path if mode == specs.DRAFT else ""
-    prompt = [750, 912, 2877, 982, 262, 470] * 8  # any tokens will do; repeated, to be drafted
-    with PeerProcess(spec.module, spec.class_name, PeerOpening(mode, path, small, 512, 2)) as peer:
-        answer = peer.ask(prompt, 8)
-    assert peer._process.returncode == 0
-    assert 1 <= len(answer.tokens) <= 8
-    assert answer.prompt_seconds > 0 and answer.decode_seconds > 0
