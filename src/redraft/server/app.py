@@ -98,7 +98,8 @@ class Health:
 async def _no_such_path(http: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     if error.status_code == 404:
-        message = "File Not Found: there is no such path; see the README for those that exist"
+        known = dict.fromkeys(route.path for route in http.app.routes if isinstance(route, Route))
+        message = f"File Not Found: there is no such path; known are {', '.join(known)}"
     else:
         message = f"{http.method} is not allowed here; {error.detail}"
     return error_reply(Refusal(error.status_code, _TYPES.get(error.status_code, ""), message))
