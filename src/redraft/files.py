@@ -100,7 +100,7 @@ def parse(data: bytes, name: str = "standard input") -> SourceFile:
 
     The encoding is that of the byte order mark; else UTF-8; else what a `coding:` line says; else
     Windows-1252 or Latin-1, which give any bytes back. Pure ASCII follows its `coding:` line too,
-    as that decides what may be added.
+    as that decides what may be added: nothing but ASCII where that codec does not read it as such.
     """
     mark, encoding = _encoding(data, name)
     raw = data[len(mark) :].decode(encoding)
@@ -136,13 +136,26 @@ def render(text: str, form: TextForm) -> bytes:
     elif form.newline != "\n":
         text = text.replace("\n", form.newline)
     try:
-        return form.mark + text.encode(form.encoding)
+        data = text.encode(form.encoding)
+        lost = _first_difference(text, data.decode(form.encoding, "replace"))
     except UnicodeEncodeError as error:
-        line = text.count(form.newline, 0, error.start) + 1
+        lost = error.start
+    if lost is not None:
+        line = text.count(form.newline, 0, lost) + 1
         raise InputError(
             f"{form.name} is encoded as {form.encoding}, which has no"
-            f" {text[error.start]!a} (new line {line}); save the file as UTF-8 first"
-        ) from None
+            f" {text[lost]!a} (new line {line}); save the file as UTF-8 first"
+        )
+    return form.mark + data
+
+
+def _first_difference(text: str, read: str) -> int | None:
+    """Where `read`, the text that was encoded and decoded, is not `text`: some codecs replace what
+    they lack without an error, as Shift JIS does the yen sign by a backslash."""
+    if read == text:
+        return None
+    pairs = enumerate(zip(text, read, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), len(text) - 1)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -207,9 +220,10 @@ def _encoding(data: bytes, name: str) -> tuple[bytes, str]:
     if b"\0" in data:
         raise InputError(f"{name} looks binary (it holds NUL bytes); give a text file")
     declared = _declared(data)
-    if declared and data.isascii() and _fits(data, declared):
-        return b"", declared
-    candidates = ("utf-8", declared or "utf-8", "cp1252")
+    keeps_ascii = declared is not None and _keeps_ascii(declared)
+    if declared and data.isascii():
+        return b"", declared if keeps_ascii and _fits(data, declared) else "ascii"
+    candidates = ("utf-8", declared if declared and keeps_ascii else "utf-8", "cp1252")
     return b"", next((encoding for encoding in candidates if _fits(data, encoding)), "latin-1")
 
 
@@ -222,18 +236,25 @@ def _fits(data: bytes, encoding: str) -> bool:
 
 
 def _declared(data: bytes) -> str | None:
-    """The codec that a `coding:` in the first two lines names, if it is one that leaves ASCII as
-    it is (others would read the line itself as something else)."""
+    """The codec that a `coding:` in the first two lines names, if there is such a codec."""
     for line in data.splitlines()[:2]:
         match = _COOKIE.search(line)
         if match:
-            encoding = match[1].decode("ascii", "replace")
             try:
-                keeps_ascii = _ASCII.encode(encoding) == _ASCII.encode()
-                return codecs.lookup(encoding).name if keeps_ascii else None
-            except (UnicodeError, LookupError, ValueError):
+                name = codecs.lookup(match[1].decode("ascii", "replace")).name
+            except (LookupError, ValueError):
                 return None
+            return name.removesuffix("-sig")  # UTF-8, whose mark is none of the codec's business
     return None
+
+
+def _keeps_ascii(encoding: str) -> bool:
+    """Whether the codec leaves ASCII as it is; others would read the line that names them as
+    something else."""
+    try:
+        return _ASCII.encode(encoding) == _ASCII.encode()
+    except (UnicodeError, LookupError):
+        return False
 
 
 def _split(raw: str) -> tuple[str, ...]:
