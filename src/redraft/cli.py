@@ -8,7 +8,6 @@ the output went away. Nothing heavy is imported before a command runs.
 from __future__ import annotations
 
 import io
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +18,12 @@ import typer
 
 from redraft.errors import RedraftError
 from redraft.terminal.flags import Flags, SettingsCommand, with_settings
-from redraft.terminal.interruption import INTERRUPTED, message, promise_unchanged
+from redraft.terminal.interruption import (
+    INTERRUPTED,
+    interrupt_on_signals,
+    message,
+    promise_unchanged,
+)
 from redraft.terminal.screen import ignore_useless_width, say
 from redraft.terminal.streams import ReaderGone
 
@@ -358,7 +362,7 @@ def run(arguments: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # whatever the locale cannot show
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the same way as Ctrl-C
+    interrupt_on_signals()
     try:
         code = app(list(arguments), obj=state, standalone_mode=False, prog_name="redraft")
         sys.stdout.flush()
