@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -275,6 +276,29 @@ def test_writing_keeps_permissions_and_leaves_nothing_behind(tmp_path: Path) -> 
     os.umask(umask)
     assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o666 & ~umask
     assert only(tmp_path) == ["fresh", "script.sh"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Python has the calls on Linux only")
+def test_writing_keeps_extended_attributes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, "user.origin", b"elsewhere")
+        os.setxattr(path, "user.refused", b"x")
+    except OSError as error:
+        pytest.skip(f"this file system has none: {error}")
+    really = os.setxattr
+
+    def refuse(file: int, name: str, value: bytes) -> None:
+        if name == "user.refused":
+            raise OSError(errno.ENOSPC, "no space")
+        really(file, name, value)
+
+    monkeypatch.setattr(os, "setxattr", refuse)
+    write_atomically(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert os.listxattr(path) == ["user.origin"]
+    assert os.getxattr(path, "user.origin") == b"elsewhere"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")

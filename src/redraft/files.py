@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -162,9 +163,9 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Replace the content of `path` by `data`, all or nothing.
 
     Written to a file beside it, flushed to the disk and renamed, so that a crash, a full disk or
-    Ctrl-C leaves the old content. Permissions (and, where allowed, the owner) stay; a symbolic
-    link keeps pointing to the file, which is the one replaced; another hard link to it keeps the
-    old content. Raises InputError.
+    Ctrl-C leaves the old content. Permissions (and, where allowed, the owner and the extended
+    attributes) stay; a symbolic link keeps pointing to the file, which is the one replaced; another
+    hard link to it keeps the old content. Raises InputError.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -194,11 +195,23 @@ def _replace(target: Path, data: bytes, old: os.stat_result | None) -> None:
                 os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
             file.write(data)
             file.flush()
+            if old is not None:
+                _copy_attributes(target, file.fileno())
             os.fsync(file.fileno())
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _copy_attributes(source: Path, descriptor: int) -> None:
+    """Give the open file the extended attributes of another, where the system has them. Those that
+    this user or file system may not set are left out, as the owner is."""
+    if sys.platform == "linux":  # the one system for which Python has these calls
+        with contextlib.suppress(OSError):
+            for name in os.listxattr(source):
+                with contextlib.suppress(OSError):
+                    os.setxattr(descriptor, name, os.getxattr(source, name))
 
 
 def _refusal(path: Path, error: OSError) -> str:

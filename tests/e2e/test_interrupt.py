@@ -1,4 +1,4 @@
-"""Ctrl-C, SIGTERM and SIGHUP in a real terminal and process: the file stays, the exit code is 130."""
+"""Ctrl-C, SIGTERM, SIGHUP in a real terminal and process: the file stays, the exit code is 130."""
 
 from __future__ import annotations
 
