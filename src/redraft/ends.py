@@ -51,9 +51,9 @@ class Endings:
     that completes it; the text before the string is what the user sees. One behind `AT_START` does
     so only where the output begins with it. With `indent`, a line after the first that has less
     white space before its text, or none at all, ends the output after the token that shows it; the
-    text before the line is what the user sees. A loop is a
-    stretch of at least 200 tokens that is one block of at most 64 tokens repeated at least 6 times,
-    unless `known` (the text being edited) repeats at that period for as long.
+    text before the line is what the user sees. A loop is a stretch of at least 200 tokens that is
+    one block of at most 64 tokens repeated at least 6 times, unless `known` (the text being edited)
+    repeats at that period for as long.
     """
 
     def __init__(
