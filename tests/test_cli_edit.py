@@ -114,6 +114,25 @@ def test_stdin_goes_to_stdout_whole(redraft: Redraft) -> None:
     assert (done.code, done.out) == (0, RENAMED)
 
 
+@pytest.mark.parametrize(
+    ("answer", "text"), [("```\n", ""), ("```", ""), ("x = 1\n```\n", "x = 1\n"), ("\n```\n", "")]
+)
+def test_the_closing_fence_is_no_content_of_what_was_empty(
+    redraft: Redraft, answer: str, text: str
+) -> None:
+    done = redraft("edit", "-", *ASK, answer=answer, stdin=b"")
+    assert (done.code, done.out) == (0, text)
+
+
+def test_a_name_with_a_line_end_is_said_on_one_line(redraft: Redraft) -> None:
+    Path("x\ny.py").write_text(SOURCE)
+    done = redraft("edit", "x\ny.py", *ASK, "--max-tokens", "3", answer=RENAMED)
+    assert done.code == 1
+    assert "redraft: x\u240ay.py is unchanged: " in done.err
+    done = redraft("edit", "x\ny.py", *ASK, "--apply", answer=RENAMED + FENCE)
+    assert "\nx\u240ay.py: written\n" in done.err
+
+
 def test_json_has_all_of_it(redraft: Redraft, file: Path) -> None:
     done = redraft("edit", "a.py", *ASK, "--json", answer=RENAMED + FENCE)
     found = done.json

@@ -315,6 +315,10 @@ def test_help_lists_what_engine_policy_and_drafters_may_be(
     assert "different names of source, one-installed, with commas between. [source," in out
 
 
+def test_help_says_that_files_are_edited_one_by_one(redraft: Redraft) -> None:
+    assert "each by itself" in " ".join(redraft("edit", "--help").out.split())
+
+
 def test_the_version_and_an_empty_command_line(redraft: Redraft) -> None:
     assert redraft("--version").out.startswith("redraft 0.")
     done = redraft()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redraft.context import complete_prompt, edit_prompt, generate_prompt
+from redraft.ends import AT_START
 from redraft.engines.fake import FAKE_METADATA, FakeTokenizer
 
 TOKENIZER = FakeTokenizer()
@@ -17,6 +18,8 @@ def test_an_edit_shows_the_file_then_the_instruction_and_opens_the_fence() -> No
     assert text.index("`a.py`") < text.index("```python\nx = 1\n```") < text.index("Rename x")
     assert text.endswith("assistant\n```python\n")
     assert prompt.stop == ("\n```",)
+    empty = edit_prompt(FAKE_METADATA, TOKENIZER, "", "Write it", "a.py", "python")
+    assert empty.stop == ("\n```", AT_START + "```")
     assert TOKENIZER.decode(prompt.context.source) == "x = 1\n```"
 
 

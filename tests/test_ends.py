@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.ends import LONGEST_PERIOD, LOOP_REPEATS, LOOP_TOKENS, End, Endings
+from redraft.ends import AT_START, LONGEST_PERIOD, LOOP_REPEATS, LOOP_TOKENS, End, Endings
 from redraft.engines.fake import FakeTokenizer
 
 TOKENIZER = FakeTokenizer()
@@ -91,6 +91,15 @@ def test_stop_strings_across_tokens_and_bytes(
         assert got == expected[0]
         assert ends.stopped_by in stop
         assert text.find(ends.stopped_by.encode()) == expected[1]
+
+
+def test_a_stop_string_at_the_start_ends_what_begins_with_it() -> None:
+    assert ends_of("```\nmore", AT_START + "```") == End(3, "stop")
+    assert ends_of("a```\n```", AT_START + "```") is None
+    ends = Endings(TOKENIZER, ["\n```", AT_START + "```"])
+    assert ends(TOKENIZER.encode("``")) is None
+    assert ends(TOKENIZER.encode("```")) == End(3, "stop")
+    assert ends.stopped_by == "```"
 
 
 def test_the_stop_string_that_begins_first_is_named() -> None:

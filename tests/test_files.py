@@ -7,6 +7,7 @@ import errno
 import os
 import stat
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -74,6 +75,41 @@ def test_any_bytes_come_back(data: bytes, cookie: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("cookie", "encoding", "lost"),
+    [
+        ("shift_jis", "shift_jis", "\u00a5"),
+        ("shift_jis", "shift_jis", "\u203e"),
+        ("euc_jp", "euc_jp", "\u00a5"),
+        ("euc_jp", "euc_jp", "\u203e"),
+        ("cp1252", "cp1252", "\u2192"),
+        *((codec, "ascii", "é") for codec in ("hz", "punycode", "idna", "undefined")),
+        ("unicode_escape", "ascii", "é"),
+    ],
+)
+def test_what_would_be_read_back_as_other_text_is_refused(
+    cookie: str, encoding: str, lost: str
+) -> None:
+    source = parse(f"# coding: {cookie}\nx = 1\n".encode(), "a.py")
+    assert render(source.text, source.form) == source.text.encode()
+    with pytest.raises(InputError) as error:
+        render(source.text + f"y = '{lost}'\n", source.form)
+    assert f"a.py is encoded as {encoding}, which has no {lost!a} (new line 3)" in refusal(error)
+
+
+@settings(deadline=None, max_examples=examples(200))
+@given(added=texts, cookie=st.sampled_from(["shift_jis", "euc_jp", "iso2022_jp", "hz", "gb18030"]))
+def test_what_is_written_is_read_as_the_same_text(added: str, cookie: str) -> None:
+    source = parse(f"# coding: {cookie}\n".encode())
+    text = source.text + added.replace("\r\n", "\n").replace("\r", "\n").rstrip("\n") + "\n"
+    try:
+        data = render(text, source.form)
+    except InputError:
+        assert not added.isascii()
+    else:
+        assert data.decode(source.form.encoding) == text
+
+
+@pytest.mark.parametrize(
     ("data", "encoding", "text"),
     [
         (b"", "utf-8", ""),
@@ -84,8 +120,9 @@ def test_any_bytes_come_back(data: bytes, cookie: str) -> None:
         (b"\n\n# coding: koi8-r\n", "utf-8", None),
         (b"# coding: koi8-r\nascii\n", "koi8-r", None),
         ("# coding: latin-1\né\n".encode(), "utf-8", "# coding: latin-1\né\n"),
-        (b"# coding: utf-16\nascii\n", "utf-8", None),
-        (b"# coding: hex\nascii\n", "utf-8", None),
+        (b"# coding: utf-16\nascii\n", "ascii", None),
+        (b"# coding: hex\nascii\n", "ascii", None),
+        (b"# coding: utf-8-sig\nascii\n", "utf-8", None),
         (b"# coding: no-such\n\xe9\n", "cp1252", None),
         (b"\x93quoted\x94\n", "cp1252", "“quoted”\n"),
         (b"\x81\xe9\n", "latin-1", "\x81é\n"),
@@ -239,6 +276,29 @@ def test_writing_keeps_permissions_and_leaves_nothing_behind(tmp_path: Path) -> 
     os.umask(umask)
     assert stat.S_IMODE((tmp_path / "fresh").stat().st_mode) == 0o666 & ~umask
     assert only(tmp_path) == ["fresh", "script.sh"]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="Python has the calls on Linux only")
+def test_writing_keeps_extended_attributes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes(b"old")
+    try:
+        os.setxattr(path, "user.origin", b"elsewhere")
+        os.setxattr(path, "user.refused", b"x")
+    except OSError as error:
+        pytest.skip(f"this file system has none: {error}")
+    really = os.setxattr
+
+    def refuse(file: int, name: str, value: bytes) -> None:
+        if name == "user.refused":
+            raise OSError(errno.ENOSPC, "no space")
+        really(file, name, value)
+
+    monkeypatch.setattr(os, "setxattr", refuse)
+    write_atomically(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert os.listxattr(path) == ["user.origin"]
+    assert os.getxattr(path, "user.origin") == b"elsewhere"
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from redraft.ends import Endings
+from redraft.ends import AT_START, Endings
 from redraft.engines.fake import FakeTokenizer
 from redraft.streaming import TextStream
 
@@ -59,3 +60,13 @@ def inside(text: str, indent: int) -> str:
             break
         kept.append(line)
     return "".join(kept)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"), [("```", ""), ("```\nx", ""), ("``", "``"), ("``x", "``x"), ("a```", "a```")]
+)
+def test_a_stop_string_at_the_start_is_cut_there_alone(text: str, shown: str) -> None:
+    stream = TextStream(TOKENIZER, ["\n```", AT_START + "```"])
+    parts = [stream.add([token]) for token in TOKENIZER.encode(text)]
+    assert parts[:2] == [""] * 2 or not text.startswith("``")
+    assert "".join(parts) + stream.finish() == stream.shown == shown

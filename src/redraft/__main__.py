@@ -1,18 +1,19 @@
 """The program: `redraft`, which is also `python -m redraft`.
 
-Signals and streams come first, and the command line is imported inside `main`, so that Ctrl-C or
-SIGTERM in the tenth of a second that this takes is an interruption like any other.
+Signals and streams come first, and the command line is imported inside `main`, so that Ctrl-C,
+SIGTERM or SIGHUP in the tenth of a second that this takes is an interruption like any other.
 """
 
 import contextlib
-import signal
 import sys
 
 
 def main() -> None:
     """Run the command line and exit."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
+        from redraft.terminal.interruption import interrupt_on_signals
+
+        interrupt_on_signals()
         from redraft.terminal.streams import guard
 
         guard()

@@ -8,7 +8,6 @@ the output went away. Nothing heavy is imported before a command runs.
 from __future__ import annotations
 
 import io
-import signal
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from typing import Annotated
 import typer
 
 from redraft.errors import RedraftError
+from redraft.terminal import interruption
 from redraft.terminal.flags import Flags, SettingsCommand, with_settings
-from redraft.terminal.interruption import INTERRUPTED, message, promise_unchanged
 from redraft.terminal.screen import ignore_useless_width, say
 from redraft.terminal.streams import ReaderGone
 
@@ -85,7 +84,7 @@ def root(
     ] = False,
 ) -> None:
     """Flags that go before a command."""
-    promise_unchanged(context.invoked_subcommand in CHANGES_NOTHING)
+    interruption.promise_unchanged(context.invoked_subcommand in CHANGES_NOTHING)
     if debug and isinstance(context.obj, State):
         context.obj.debug = True
 
@@ -104,7 +103,7 @@ def edit(
     *,
     flags: Flags,
 ) -> None:
-    """Change whole files by instruction; shows a diff, and writes only when asked."""
+    """Change whole files by instruction, each by itself; shows a diff, or writes when asked."""
     from redraft.config import load_settings
     from redraft.terminal.corpus import update_in_background
     from redraft.terminal.edit import EditOptions
@@ -353,20 +352,20 @@ def gate(context: typer.Context) -> None:
 def run(arguments: Sequence[str]) -> int:
     """Run the command line and return its exit code. Never raises but what --debug asks for."""
     state = State()
-    promise_unchanged(True)
+    interruption.promise_unchanged(True)
     ignore_useless_width()
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")  # whatever the locale cannot show
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends the same way as Ctrl-C
+    interruption.interrupt_on_signals()
     try:
         code = app(list(arguments), obj=state, standalone_mode=False, prog_name="redraft")
         sys.stdout.flush()
-        if code == INTERRUPTED:  # what typer makes of KeyboardInterrupt
-            say(f"redraft: {message()}")
+        if code == interruption.INTERRUPTED:  # what typer makes of KeyboardInterrupt
+            say(f"redraft: {interruption.message()}")
         return code if isinstance(code, int) else 0
     except (KeyboardInterrupt, typer.Abort) as error:
-        return _failed(state, error, message(), INTERRUPTED)
+        return _failed(state, error, interruption.message(), interruption.INTERRUPTED)
     except ReaderGone as error:
         return error.exit_code
     except RedraftError as error:

@@ -6,8 +6,9 @@ It does not know engines or settings; the model's own form comes from `redraft.m
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from redraft.ends import AT_START
 from redraft.errors import BadToken
 from redraft.models import Message, Metadata, encode_segments, fill_in_middle, render_chat
 from redraft.protocols import DraftContext, Tokenizer
@@ -62,7 +63,9 @@ def edit_prompt(
     )
     # the answer ends as the fenced file does, so the closing fence is part of what to copy
     source = _with_newline(text) + fence
-    return _fenced_answer(metadata, tokenizer, (_EDIT, question), fence, language, source)
+    prompt = _fenced_answer(metadata, tokenizer, (_EDIT, question), fence, language, source)
+    # where the file is empty no line comes before the closing fence, which is then no content
+    return prompt if text else replace(prompt, stop=(*prompt.stop, AT_START + fence))
 
 
 def generate_prompt(

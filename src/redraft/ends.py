@@ -16,6 +16,9 @@ import numpy as np
 from redraft.protocols import Tokenizer
 from redraft.tokens import FinishReason
 
+AT_START = "\udc02"
+"""In front of a stop string: it ends the output only where the output begins with it. A lone
+surrogate, which no UTF-8 text holds."""
 LOOP_TOKENS = 200
 LOOP_REPEATS = 6
 LONGEST_PERIOD = 64
@@ -45,11 +48,12 @@ class Endings:
     """Ends at an end token, at the end of a stop string, out of the indentation, or in a loop.
 
     End tokens are the vocabulary's and `end_tokens`. A stop string ends the output after the token
-    that completes it; the text before the string is what the user sees. With `indent`, a line
-    after the first that has less white space before its text, or none at all, ends the output
-    after the token that shows it; the text before the line is what the user sees. A loop is a
-    stretch of at least 200 tokens that is one block of at most 64 tokens repeated at least 6 times,
-    unless `known` (the text being edited) repeats at that period for as long.
+    that completes it; the text before the string is what the user sees. One behind `AT_START` does
+    so only where the output begins with it. With `indent`, a line after the first that has less
+    white space before its text, or none at all, ends the output after the token that shows it; the
+    text before the line is what the user sees. A loop is a stretch of at least 200 tokens that is
+    one block of at most 64 tokens repeated at least 6 times, unless `known` (the text being edited)
+    repeats at that period for as long.
     """
 
     def __init__(
@@ -65,7 +69,7 @@ class Endings:
         # a lone surrogate, which no UTF-8 text holds, passes into bytes that are never found
         self._stop = {text.encode("utf-8", "surrogatepass"): text for text in stop if text}
         self._keep = max((len(text) for text in self._stop), default=1) - 1
-        self._tail = b""
+        self._tail = AT_START.encode("utf-8", "surrogatepass")
         self._read = 0
         self._lines = _Lines(indent)
         self._loops = _Loops(known)
@@ -88,7 +92,7 @@ class Endings:
             text = self._tail + self._tokenizer.piece(token)
             found = [stop for stop in self._stop if stop in text]
             if found:
-                self.stopped_by = self._stop[min(found, key=text.find)]
+                self.stopped_by = self._stop[min(found, key=text.find)].removeprefix(AT_START)
                 return "stop"
             self._tail = text[len(text) - self._keep :] if self._keep < len(text) else text
         if self._lines.leave(self._tokenizer.piece(token)):

@@ -39,6 +39,12 @@ class UsageError(RedraftError):
 class DrafterFailed(RedraftError):
     """A drafter, most likely somebody else's, that cannot be loaded or used."""
 
+    @classmethod
+    def by(cls, name: str, error: BaseException) -> DrafterFailed:
+        """The drafter called `name` raised this."""
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return cls(f"drafter {name!r} failed: {reason.removesuffix(':')}; leave it out")
+
 
 class InputError(RedraftError):
     """A file that cannot be read, decoded or written."""

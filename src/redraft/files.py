@@ -16,6 +16,7 @@ import os
 import re
 import secrets
 import stat
+import sys
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,7 +101,7 @@ def parse(data: bytes, name: str = "standard input") -> SourceFile:
 
     The encoding is that of the byte order mark; else UTF-8; else what a `coding:` line says; else
     Windows-1252 or Latin-1, which give any bytes back. Pure ASCII follows its `coding:` line too,
-    as that decides what may be added.
+    as that decides what may be added: nothing but ASCII where that codec does not read it as such.
     """
     mark, encoding = _encoding(data, name)
     raw = data[len(mark) :].decode(encoding)
@@ -136,22 +137,35 @@ def render(text: str, form: TextForm) -> bytes:
     elif form.newline != "\n":
         text = text.replace("\n", form.newline)
     try:
-        return form.mark + text.encode(form.encoding)
+        data = text.encode(form.encoding)
+        lost = _first_difference(text, data.decode(form.encoding, "replace"))
     except UnicodeEncodeError as error:
-        line = text.count(form.newline, 0, error.start) + 1
+        lost = error.start
+    if lost is not None:
+        line = text.count(form.newline, 0, lost) + 1
         raise InputError(
             f"{form.name} is encoded as {form.encoding}, which has no"
-            f" {text[error.start]!a} (new line {line}); save the file as UTF-8 first"
-        ) from None
+            f" {text[lost]!a} (new line {line}); save the file as UTF-8 first"
+        )
+    return form.mark + data
+
+
+def _first_difference(text: str, read: str) -> int | None:
+    """Where `read`, the text that was encoded and decoded, is not `text`: some codecs replace what
+    they lack without an error, as Shift JIS does the yen sign by a backslash."""
+    if read == text:
+        return None
+    pairs = enumerate(zip(text, read, strict=False))
+    return next((at for at, (one, other) in pairs if one != other), len(text) - 1)
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Replace the content of `path` by `data`, all or nothing.
 
     Written to a file beside it, flushed to the disk and renamed, so that a crash, a full disk or
-    Ctrl-C leaves the old content. Permissions (and, where allowed, the owner) stay; a symbolic
-    link keeps pointing to the file, which is the one replaced; another hard link to it keeps the
-    old content. Raises InputError.
+    Ctrl-C leaves the old content. Permissions (and, where allowed, the owner and the extended
+    attributes) stay; a symbolic link keeps pointing to the file, which is the one replaced; another
+    hard link to it keeps the old content. Raises InputError.
     """
     try:
         target = Path(os.path.realpath(path))
@@ -181,11 +195,23 @@ def _replace(target: Path, data: bytes, old: os.stat_result | None) -> None:
                 os.fchmod(file.fileno(), stat.S_IMODE(old.st_mode))
             file.write(data)
             file.flush()
+            if old is not None:
+                _copy_attributes(target, file.fileno())
             os.fsync(file.fileno())
         temporary.replace(target)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _copy_attributes(source: Path, descriptor: int) -> None:
+    """Give the open file the extended attributes of another, where the system has them. Those that
+    this user or file system may not set are left out, as the owner is."""
+    if sys.platform == "linux":  # the one system for which Python has these calls
+        with contextlib.suppress(OSError):
+            for name in os.listxattr(source):
+                with contextlib.suppress(OSError):
+                    os.setxattr(descriptor, name, os.getxattr(source, name))
 
 
 def _refusal(path: Path, error: OSError) -> str:
@@ -207,9 +233,10 @@ def _encoding(data: bytes, name: str) -> tuple[bytes, str]:
     if b"\0" in data:
         raise InputError(f"{name} looks binary (it holds NUL bytes); give a text file")
     declared = _declared(data)
-    if declared and data.isascii() and _fits(data, declared):
-        return b"", declared
-    candidates = ("utf-8", declared or "utf-8", "cp1252")
+    keeps_ascii = declared is not None and _keeps_ascii(declared)
+    if declared and data.isascii():
+        return b"", declared if keeps_ascii and _fits(data, declared) else "ascii"
+    candidates = ("utf-8", declared if declared and keeps_ascii else "utf-8", "cp1252")
     return b"", next((encoding for encoding in candidates if _fits(data, encoding)), "latin-1")
 
 
@@ -222,18 +249,25 @@ def _fits(data: bytes, encoding: str) -> bool:
 
 
 def _declared(data: bytes) -> str | None:
-    """The codec that a `coding:` in the first two lines names, if it is one that leaves ASCII as
-    it is (others would read the line itself as something else)."""
+    """The codec that a `coding:` in the first two lines names, if there is such a codec."""
     for line in data.splitlines()[:2]:
         match = _COOKIE.search(line)
         if match:
-            encoding = match[1].decode("ascii", "replace")
             try:
-                keeps_ascii = _ASCII.encode(encoding) == _ASCII.encode()
-                return codecs.lookup(encoding).name if keeps_ascii else None
-            except (UnicodeError, LookupError, ValueError):
+                name = codecs.lookup(match[1].decode("ascii", "replace")).name
+            except (LookupError, ValueError):
                 return None
+            return name.removesuffix("-sig")  # UTF-8, whose mark is none of the codec's business
     return None
+
+
+def _keeps_ascii(encoding: str) -> bool:
+    """Whether the codec leaves ASCII as it is; others would read the line that names them as
+    something else."""
+    try:
+        return _ASCII.encode(encoding) == _ASCII.encode()
+    except (UnicodeError, LookupError):
+        return False
 
 
 def _split(raw: str) -> tuple[str, ...]:

@@ -9,20 +9,23 @@ import codecs
 import re
 from collections.abc import Sequence as Tokens
 
+from redraft.ends import AT_START
 from redraft.protocols import Tokenizer
 
 
 class TextStream:
     """Collects the text of one output and says what may be shown by now.
 
-    The text is cut before a string of `stop`, and with `indent` before the first new line that has
-    less white space before its text.
+    The text is cut before a string of `stop`, of which one behind `AT_START` counts only at the
+    beginning, and with `indent` before the first new line that has less white space before its
+    text.
     """
 
     def __init__(self, tokenizer: Tokenizer, stop: Tokens[str] = (), indent: int = 0) -> None:
         self._tokenizer = tokenizer
         self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
-        self._stop = [text for text in stop if text]
+        self._stop = [text for text in stop if text and not text.startswith(AT_START)]
+        self._first = [text.removeprefix(AT_START) for text in stop if text.startswith(AT_START)]
         self._left = re.compile(rf"\n(?![ \t]{{{indent}}})[ \t]*(?=[^ \t])") if indent else None
         self._text = ""
         self._shown = 0
@@ -49,6 +52,8 @@ class TextStream:
         return self._text[start : self._shown]
 
     def _stop_at(self) -> int | None:
+        if self._text.startswith(tuple(self._first)):
+            return 0
         found = [self._text.find(stop, self._shown) for stop in self._stop]
         if self._left is not None and (left := self._left.search(self._text)):
             found.append(left.start() + 1)
@@ -57,6 +62,8 @@ class TextStream:
     def _held(self) -> int:
         """Length of the longest tail that may be cut off: it begins a stop string, or is white
         space at the beginning of a line."""
+        if any(first.startswith(self._text) for first in self._first):
+            return len(self._text)
         line = self._text.rpartition("\n")[2]
         blank = len(line) if self._left is not None and not line.strip(" \t") else 0
         return max(blank, self._begun_stop())

@@ -98,6 +98,8 @@ WRITING = [
         "interrupt"),
     Row("SIGTERM during an edit", edit("--apply"), "interrupted; no file was changed", 130,
         "terminate"),
+    Row("SIGHUP during an edit", edit("--apply"), "interrupted; no file was changed", 130,
+        "hang_up"),
 ]  # fmt: skip
 
 ANSWERS = [
@@ -274,6 +276,14 @@ TABLES = {
     "Run records": RECORDS,
 }
 
+NOTES = {
+    "Writing and interruption": [
+        "While files are written, which takes milliseconds, no signal is heard but SIGKILL and",
+        "SIGSTOP. A process that is killed in that moment leaves each file whole, old or new, and",
+        "may leave a file `.redraft-….tmp` beside one, which can be removed.",
+    ],
+}
+
 
 def page() -> str:
     """docs/bad-inputs.md."""
@@ -293,6 +303,7 @@ def page() -> str:
             "",
             f"## {title}",
             "",
+            *([*NOTES[title], ""] if title in NOTES else []),
             "| input | command | message | exit |",
             "|---|---|---|---|",
         ]

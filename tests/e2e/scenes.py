@@ -130,6 +130,9 @@ class Scene:
     def _terminate(self) -> None:
         self._signal_soon(signal.SIGTERM)
 
+    def _hang_up(self) -> None:
+        self._signal_soon(signal.SIGHUP)
+
     def _signal_soon(self, number: signal.Signals) -> None:
         """While the run goes on, which is slow enough for that."""
         self._monkeypatch.setattr(Script, "slow", 0.01)

@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM in a real terminal and process: the file stays, the exit code is 130."""
+"""Ctrl-C, SIGTERM, SIGHUP in a real terminal and process: the file stays, the exit code is 130."""
 
 from __future__ import annotations
 
@@ -98,7 +98,10 @@ def test_the_panel_shows_progress_and_goes_away(terminal: Terminal, file: Path) 
     assert file.read_text() == SOURCE.replace("1", "2")
 
 
-@pytest.mark.parametrize("number", [pytest.param(signal.SIGINT, marks=thorough), signal.SIGTERM])
+@pytest.mark.parametrize(
+    "number",
+    [pytest.param(signal.SIGINT, marks=thorough), signal.SIGTERM, signal.SIGHUP],
+)
 def test_a_signal_without_a_terminal_does_the_same(
     file: Path, environment: dict[str, str], number: signal.Signals
 ) -> None:
@@ -149,6 +152,7 @@ def test_ctrl_c_while_stdin_is_read(terminal: Terminal) -> None:
     [
         (signal.SIGINT, "redraft.terminal.streams"),
         (signal.SIGTERM, "redraft.cli"),
+        pytest.param(signal.SIGHUP, "redraft.terminal.streams", marks=thorough),
         pytest.param(signal.SIGINT, "redraft.session", marks=thorough),
         pytest.param(signal.SIGTERM, "redraft.terminal.streams", marks=thorough),
         pytest.param(signal.SIGINT, "redraft.cli", marks=thorough),
@@ -190,5 +194,25 @@ def test_an_interruption_promises_nothing_once_files_were_written() -> None:
     interruption.promise_unchanged(True)
     assert interruption.message() == "interrupted; no file was changed"
     with interruption.writing():
-        os.kill(os.getpid(), signal.SIGINT)  # is not heard
+        for number in (
+            signal.SIGINT,
+            signal.SIGTERM,
+            signal.SIGHUP,
+            signal.SIGQUIT,
+            signal.SIGUSR1,
+        ):
+            os.kill(os.getpid(), number)  # is not heard
     assert interruption.message() == "interrupted"
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_that_is_ignored_stays_so(number: signal.Signals) -> None:
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        interruption.interrupt_on_signals()
+        assert signal.getsignal(number) == signal.SIG_IGN
+        signal.signal(number, signal.SIG_DFL)
+        interruption.interrupt_on_signals()
+        assert signal.getsignal(number) == signal.default_int_handler
+    finally:
+        signal.signal(number, before)

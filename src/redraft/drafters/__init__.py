@@ -59,10 +59,21 @@ def build(name: str, resources: Resources) -> Drafter:
     factory = find(name)
     if name in BUILT_IN:
         return factory(resources)
+    from redraft.drafters.foreign import ForeignDrafter
+    from redraft.protocols import Drafter
+
     try:
-        return factory(resources)
-    except Exception as error:
+        drafter = factory(resources)
+        is_drafter = isinstance(drafter, Drafter)
+    except (Exception, SystemExit) as error:
         raise DrafterFailed(f"drafter {name!r} cannot be built: {_told(error)}") from error
+    if not is_drafter:
+        what = type(drafter).__name__
+        raise DrafterFailed(
+            f"drafter {name!r} cannot be built: its factory gave {what}, which is no Drafter;"
+            " leave it out"
+        )
+    return ForeignDrafter(name, drafter, resources.tokenizer.vocab_size)
 
 
 def find(name: str) -> Factory:
@@ -76,12 +87,12 @@ def find(name: str) -> Factory:
     for point in entry_points(group="redraft.drafters", name=name):
         try:
             loaded: Factory = point.load()
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             place = f"drafter {name!r} ({point.value})"
             raise DrafterFailed(f"{place} cannot be loaded: {_told(error)}") from error
         return loaded
     raise UsageError(f"no drafter is called {name!r}; known are {', '.join(names())}")
 
 
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}"
+def _told(error: BaseException) -> str:
+    return " ".join(f"{type(error).__name__}: {error}".split())

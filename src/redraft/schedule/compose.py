@@ -29,9 +29,10 @@ def propose(drafter: Drafter, limit: int, after: tuple[int, ...]) -> Draft:
     """
     try:
         draft = drafter.propose(limit, after)
+    except DrafterFailed:
+        raise
     except Exception as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise DrafterFailed(f"drafter {drafter.name!r} failed: {reason}; leave it out") from error
+        raise DrafterFailed.by(drafter.name, error) from error
     count = len(draft.tokens)
     if len(draft.survival) != count:
         raise DrafterFailed(

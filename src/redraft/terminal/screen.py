@@ -65,9 +65,9 @@ def write_data(text: str) -> None:
 
 
 def say(text: str) -> None:
-    """One line of talk to stderr, in one piece: Ctrl-C between a text and its line end would have
-    the next line join it."""
-    sys.stderr.write(visible(text) + "\n")
+    """One line of talk to stderr, whatever a file's name in it contains; in one piece, as Ctrl-C
+    between a text and its line end would have the next line join it."""
+    sys.stderr.write(visible(text).replace("\n", "\u240a") + "\n")
 
 
 def ignore_useless_width() -> None:
