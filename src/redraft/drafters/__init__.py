@@ -66,7 +66,9 @@ def build(name: str, resources: Resources) -> Drafter:
         drafter = factory(resources)
         is_drafter = isinstance(drafter, Drafter)
     except (Exception, SystemExit) as error:
-        raise DrafterFailed(f"drafter {name!r} cannot be built: {_told(error)}") from error
+        raise DrafterFailed(
+            f"drafter {name!r} cannot be built: {_told(error)}; leave it out"
+        ) from error
     if not is_drafter:
         what = type(drafter).__name__
         raise DrafterFailed(
