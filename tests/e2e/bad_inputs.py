@@ -264,6 +264,20 @@ RECORDS = [
         "run record new.jsonl was written by a newer redraft; update this one", 2, "new record"),
 ]  # fmt: skip
 
+BENCHES = [
+    Row("gate weights that are a named pipe", edit("--policy", "gate", "--gate-weights", "pipe"),
+        "pipe cannot be read: it is not a regular file", 2, "pipe"),
+    Row("gate weights that are a device",
+        edit("--policy", "gate", "--gate-weights", "/dev/zero"),
+        "/dev/zero cannot be read: it is not a regular file"),
+    Row("a trace that is a named pipe", ("bench", "replay", "pipe"),
+        "pipe cannot be read: it is not a regular file", 2, "pipe"),
+    Row("a result that is a named pipe", ("bench", "report", "pipe"),
+        "pipe cannot be read: it is not a regular file", 2, "pipe"),
+    Row("tasks that are a named pipe", ("bench", "functions", "--path", "pipe"),
+        "cannot read pipe: it is not a regular file", 2, "pipe"),
+]  # fmt: skip
+
 TABLES = {
     "Files": FILES,
     "Writing and interruption": WRITING,
@@ -272,6 +286,7 @@ TABLES = {
     "Settings": SETTINGS,
     "Weights and engines": WEIGHTS,
     "Run records": RECORDS,
+    "Benches and the gate": BENCHES,
 }
 
 

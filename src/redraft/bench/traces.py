@@ -23,10 +23,13 @@ import orjson
 from redraft.errors import InputError
 from redraft.files import write_atomically
 from redraft.protocols import DraftContext
+from redraft.regular import read_regular
 from redraft.tokens import FinishReason, Step
 
 VERSION = 1
 SUFFIX = ".trace.jsonl.gz"
+_LARGEST_FILE = 256 << 20
+"""Bytes when unpacked; a trace of thousands of steps has a few megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +183,14 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 def read_trace(path: Path) -> Trace:
     """One trace. Raises InputError for a file that is missing or is no whole trace."""
     try:
-        lines = [orjson.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-        return _parsed(lines)
+        unpacked = read_regular(path, _LARGEST_FILE, gzipped=True)
+        return _parsed([orjson.loads(line) for line in unpacked.splitlines()])
     except FileNotFoundError:
         raise InputError(f"there is no trace {path}; check the path") from None
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, IndexError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, LookupError, TypeError) as error:
         raise InputError(f"{path} is no whole trace ({error}); record it again") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _parsed(lines: Sequence[Mapping[str, Any]]) -> Trace:

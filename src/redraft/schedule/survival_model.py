@@ -20,6 +20,7 @@ import orjson
 from numpy.typing import NDArray
 
 from redraft.errors import InputError
+from redraft.regular import read_regular
 from redraft.schedule.features import NUMERIC, ODDS_SCALE, Features
 
 VERSION = 1
@@ -28,6 +29,8 @@ STEP = 0.02
 OWN = "default"
 """Names the weights that are part of the package."""
 _DEFAULT = "default_gate.json"
+_LARGEST_FILE = 16 << 20
+"""Bytes; a weight per category is some hundred kilobytes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +90,7 @@ def drafter_odds(numeric: NDArray[np.float64]) -> NDArray[np.float64]:
 def read_weights(path: Path) -> Weights:
     """Weights from a file that `gate train` wrote. Raises InputError for any other."""
     try:
-        return _parsed(orjson.loads(path.read_bytes()))
+        return _parsed(orjson.loads(read_regular(path, _LARGEST_FILE)))
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; train one with 'redraft gate train'") from None
     except OSError as error:
