@@ -190,6 +190,12 @@ SETTINGS = [
     Row("a number of thousands of digits", edit(),
         "…/redraft.toml has a number of thousands of digits; shorten it", 2,
         "toml: seed = " + "9" * 5000),
+    Row("a key of 50,000 parts", edit(),
+        "…/redraft.toml is nested too deeply; settings are plain keys", 2,
+        "toml: " + "a." * 50_000 + "a = 1"),
+    Row("a settings file without end", edit(),
+        "…/redraft.toml is longer than 262,144 bytes; settings are a few lines", 2,
+        "toml: seed = 1" + "\n" * 300_000),
     Row("a path in the home folder of nobody", edit(),
         "…/redraft.toml: corpus_paths names the home folder of a user who has none here; give a "
         "full path", 2, "toml: corpus_paths = ['~nosuchuser/x']"),
