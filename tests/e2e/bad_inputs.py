@@ -127,6 +127,9 @@ USAGE = [
         "a file is named twice, as a.py and ./a.py; name each once"),
     Row("a language that breaks the prompt", edit("--lang", "py\nthon"),
         "--lang is 'py\\nthon'; it must be one word such as python"),
+    Row("a language that is not known", ("generate", "a list", "--lang", "pyton"),
+        "--lang is 'pyton', which is no known language; did you mean python? 'redraft generate "
+        "--help' lists those that are"),
     Row("a place without line and column", ("complete", "a.py"),
         "'a.py' names no place; give FILE:LINE:COL, both from 1, such as app.py:12:5"),
     Row("line 0", ("complete", "a.py:0:1"), "'a.py:0:1' names no place; give FILE:LINE:COL, …"),

@@ -35,8 +35,8 @@ RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {
 
 
 class SettingsCommand(TyperCommand):
-    """A command whose help lists what a setting may be; drafters and engines are looked for among
-    the installed packages only when the help is shown."""
+    """A command whose help lists what a setting or language may be; drafters and engines are looked
+    for among the installed packages only when the help is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help with the values in it; typer does not export the types of its arguments."""
@@ -44,6 +44,8 @@ class SettingsCommand(TyperCommand):
             if isinstance(parameter, TyperOption) and parameter.name in LISTED:
                 meaning, mark, default = (parameter.help or "").rpartition(". ")
                 parameter.help = f"{meaning}: {allowed(parameter.name)}{mark}{default}"
+            elif isinstance(parameter, TyperOption) and parameter.name == "lang":
+                parameter.help = f"{parameter.help} A file's ending, or {_languages()}."
         super().format_help(ctx, formatter)
 
 
@@ -95,6 +97,12 @@ def _parameter(name: str, hidden: bool) -> inspect.Parameter:
         default=None,
         annotation=Annotated[kind, option],
     )
+
+
+def _languages() -> str:
+    from redraft.terminal.languages import known_languages
+
+    return ", ".join(known_languages())
 
 
 def _default(value: object) -> str:
