@@ -16,6 +16,8 @@ from rich.console import Console
 
 from command import FENCE, Redraft, make_redraft
 from redraft import cli
+from redraft.bench.workloads.scenarios import SCENARIOS
+from redraft.bench.workloads.scenarios.pins import LANGUAGES
 from redraft.config import load_settings
 from redraft.drafters.corpus import build
 from redraft.terminal import corpus, job, progress
@@ -292,6 +294,9 @@ COMMANDS = [
     ("corpus", "build"),
     ("corpus", "status"),
     ("corpus", "clear"),
+    ("bench",),
+    ("bench", "scenarios"),
+    ("gate",),
 ]
 
 
@@ -302,7 +307,10 @@ def test_every_help_has_an_example(redraft: Redraft, command: tuple[str, ...]) -
     assert f"Example: redraft {' '.join(command)}" in " ".join(done.out.split())
 
 
-@pytest.mark.parametrize("command", ["edit", "complete", "generate", "bench edits", "bench exact"])
+@pytest.mark.parametrize(
+    "command",
+    ["edit", "complete", "generate", "serve", "bench edits", "bench exact", "bench scenarios"],
+)
 def test_help_lists_what_engine_policy_and_drafters_may_be(
     redraft: Redraft, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -313,6 +321,26 @@ def test_help_lists_what_engine_policy_and_drafters_may_be(
     policies = "none, cost, gate, seed, seed-regions or fixed:k with k = 1 … 63"
     assert f"how much is drafted at once: {policies}" in out
     assert "different names of source, one-installed, with commas between. [source," in out
+
+
+@pytest.mark.parametrize("command", ["bench", "gate"])
+def test_help_of_a_group_is_about_the_group(redraft: Redraft, command: str) -> None:
+    assert "--install-completion" not in redraft(command, "--help").out
+
+
+def test_help_of_scenarios_names_all_cells(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    out = redraft("bench", "scenarios", "--help").out
+    assert all(part in out for part in (*SCENARIOS, *LANGUAGES))
+    assert "may be repeated" in out
+
+
+def test_the_path_of_the_target_model_needs_no_name(redraft: Redraft) -> None:
+    done = redraft("models", "path")
+    assert (done.code, done.out) == (3, "")
+    assert "the model qwen2.5-coder-1.5b is not on this machine" in done.err
 
 
 def test_the_version_and_an_empty_command_line(redraft: Redraft) -> None:

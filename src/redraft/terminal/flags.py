@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from redraft.config import NAMES, Settings, allowed
 
@@ -40,13 +40,26 @@ class SettingsCommand(TyperCommand):
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help with the values in it; typer does not export the types of its arguments."""
-        for parameter in self.params:
-            if isinstance(parameter, TyperOption) and parameter.name in LISTED:
-                meaning, mark, default = (parameter.help or "").rpartition(". ")
-                parameter.help = f"{meaning}: {allowed(parameter.name)}{mark}{default}"
-            elif isinstance(parameter, TyperOption) and parameter.name == "lang":
-                parameter.help = f"{parameter.help} A file's ending, or {_languages()}."
+        _list_values(self.params)
         super().format_help(ctx, formatter)
+
+
+class SettingsGroup(TyperGroup):
+    """The same for a command that has commands below it."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """As above."""
+        _list_values(self.params)
+        super().format_help(ctx, formatter)
+
+
+def _list_values(parameters: Sequence[object]) -> None:
+    for parameter in parameters:
+        if isinstance(parameter, TyperOption) and parameter.name in LISTED:
+            meaning, mark, default = (parameter.help or "").rpartition(". ")
+            parameter.help = f"{meaning}: {allowed(parameter.name)}{mark}{default}"
+        elif isinstance(parameter, TyperOption) and parameter.name == "lang":
+            parameter.help = f"{parameter.help} A file's ending, or {_languages()}."
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
