@@ -20,7 +20,7 @@ from redraft.bench.workloads.scenarios import SCENARIOS
 from redraft.bench.workloads.scenarios.pins import LANGUAGES
 from redraft.config import load_settings
 from redraft.drafters.corpus import build
-from redraft.terminal import corpus, job, progress
+from redraft.terminal import corpus, doctor, job, progress
 from redraft.terminal.job import Begun, Stage
 from redraft.terminal.screen import visible
 
@@ -97,11 +97,28 @@ def test_doctor_finds_a_usable_engine_in_order(redraft: Redraft) -> None:
     assert done.code == 0
     assert "2 or more tokens; checked just now" in " ".join(done.out.split())
     assert "▇" in done.out
-    assert "REDRAFT_ENGINE" in done.out
+    assert "plain speed, where no draft is right" in done.out
+    assert "'redraft config' shows all settings" in done.out and "min_p" not in done.out
     found = redraft("doctor", "--json", "--measure").json
     assert found["problem"] is None
     assert found["measured"]["invariant_from"] == 2
     assert set(found["measured"]["milliseconds_by_rows"]) >= {"1", "2", "64"}
+
+
+def test_doctor_says_when_the_curve_was_measured() -> None:
+    measured = doctor.Measured(2, 0.0, True, "2026-01-02T03:04:05+00:00", {1: 9.0}, 0.9, 0.1)
+    title = doctor._curve_title(measured)
+    assert "measured 2026-01-02 03:04; 'redraft doctor --measure' measures again" in title
+
+
+def test_paths_are_whole_in_a_narrow_terminal(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    folder = tmp_path / "home" / "models"
+    lines = redraft("models", "list").out.splitlines()
+    assert any(line.startswith(f"qwen2.5-coder-1.5b: {folder}/") for line in lines)
+    assert all(line.endswith(".gguf") for line in lines if str(folder) in line)
 
 
 def test_doctor_says_what_is_wrong_with_code_3(redraft: Redraft) -> None:
@@ -132,16 +149,15 @@ def test_config_says_where_each_value_comes_from(
     assert "REDRAFT_TOP_K" in redraft("config").out
 
 
-@pytest.mark.parametrize("command", [("config",), ("doctor",), ("models", "list")], ids=" ".join)
 def test_a_table_for_a_program_has_one_line_a_row(
-    redraft: Redraft, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     home = tmp_path / ("long" * 40)
     monkeypatch.setenv("REDRAFT_HOME", str(home))
-    assert str(home) in redraft(*command).out
+    assert str(home) in redraft("config").out
     monkeypatch.setenv("COLUMNS", "60")
-    assert str(home) not in redraft(*command).out
+    assert str(home) not in redraft("config").out
 
 
 @pytest.mark.parametrize("width", [80, 40, 24])

@@ -202,7 +202,7 @@ def doctor(
     *,
     flags: Flags,
 ) -> None:
-    """Check engine, weights and numerics; show what forwards cost here and all settings."""
+    """Check engine, weights and numerics; show what forwards cost here."""
     from redraft.config import load_settings
     from redraft.terminal.doctor import doctor as run
 
