@@ -88,8 +88,19 @@ def test_explain_run_as_json_holds_the_steps(recorded: Redraft) -> None:
 def test_a_damaged_record_does_not_hide_the_others(recorded: Redraft, tmp_path: Path) -> None:
     (tmp_path / "home" / "runs" / "19990101-000000.jsonl").write_text("{}\n")
     lines = recorded("explain-run", "--list").out.splitlines()
-    assert "is damaged in line 1" in lines[0]
-    assert lines[1].endswith("a.py: rename value_7")
+    assert lines[0].endswith("a.py: rename value_7")
+    assert "is damaged in line 1" in lines[1]
+
+
+def test_the_newest_run_comes_first_below_a_header_on_a_terminal(
+    recorded: Redraft, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "home" / "runs" / "19990101-000000.jsonl").write_text("{}\n")
+    monkeypatch.setattr("redraft.terminal.steps.sys.stdout.isatty", lambda: True)
+    lines = recorded("explain-run", "--list").out.splitlines()
+    assert lines[0].split() == ["run", "kind", "ended", "title"]
+    assert lines[0].index("kind") == lines[1].index("edit")
+    assert lines[2].startswith("19990101-000000")
 
 
 def test_doctor_finds_a_usable_engine_in_order(redraft: Redraft) -> None:

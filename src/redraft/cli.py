@@ -178,7 +178,7 @@ def explain_run(
         str | None,
         typer.Argument(metavar="[ID]", help="A run's id or a record's path; else the last run."),
     ] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="List the recorded runs.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List the runs, newest first.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show a run step by step: drafts, what was accepted, rejected, and the target's own."""
