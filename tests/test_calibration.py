@@ -107,6 +107,13 @@ def test_says_where_it_cannot_be_kept(tmp_path: Path, store: CalibrationStore) -
         replace(store, directory=tmp_path / "file" / "kept").store(CALIBRATION)
 
 
+def test_says_when_it_was_measured(store: CalibrationStore) -> None:
+    assert store.stored_at() is None
+    store.store(CALIBRATION)
+    found = store.stored_at()
+    assert found is not None and found.tzinfo is not None
+
+
 def test_a_forgotten_one_is_measured_again(store: CalibrationStore) -> None:
     store.store(CALIBRATION)
     store.forget()

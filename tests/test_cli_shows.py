@@ -16,9 +16,11 @@ from rich.console import Console
 
 from command import FENCE, Redraft, make_redraft
 from redraft import cli
+from redraft.bench.workloads.scenarios import SCENARIOS
+from redraft.bench.workloads.scenarios.pins import LANGUAGES
 from redraft.config import load_settings
 from redraft.drafters.corpus import build
-from redraft.terminal import corpus, job, progress
+from redraft.terminal import corpus, doctor, job, progress
 from redraft.terminal.job import Begun, Stage
 from redraft.terminal.screen import visible
 
@@ -86,8 +88,19 @@ def test_explain_run_as_json_holds_the_steps(recorded: Redraft) -> None:
 def test_a_damaged_record_does_not_hide_the_others(recorded: Redraft, tmp_path: Path) -> None:
     (tmp_path / "home" / "runs" / "19990101-000000.jsonl").write_text("{}\n")
     lines = recorded("explain-run", "--list").out.splitlines()
-    assert "is damaged in line 1" in lines[0]
-    assert lines[1].endswith("a.py: rename value_7")
+    assert lines[0].endswith("a.py: rename value_7")
+    assert "is damaged in line 1" in lines[1]
+
+
+def test_the_newest_run_comes_first_below_a_header_on_a_terminal(
+    recorded: Redraft, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "home" / "runs" / "19990101-000000.jsonl").write_text("{}\n")
+    monkeypatch.setattr("redraft.terminal.steps.sys.stdout.isatty", lambda: True)
+    lines = recorded("explain-run", "--list").out.splitlines()
+    assert lines[0].split() == ["run", "kind", "ended", "title"]
+    assert lines[0].index("kind") == lines[1].index("edit")
+    assert lines[2].startswith("19990101-000000")
 
 
 def test_doctor_finds_a_usable_engine_in_order(redraft: Redraft) -> None:
@@ -95,11 +108,28 @@ def test_doctor_finds_a_usable_engine_in_order(redraft: Redraft) -> None:
     assert done.code == 0
     assert "2 or more tokens; checked just now" in " ".join(done.out.split())
     assert "▇" in done.out
-    assert "REDRAFT_ENGINE" in done.out
+    assert "plain speed, where no draft is right" in done.out
+    assert "'redraft config' shows all settings" in done.out and "min_p" not in done.out
     found = redraft("doctor", "--json", "--measure").json
     assert found["problem"] is None
     assert found["measured"]["invariant_from"] == 2
     assert set(found["measured"]["milliseconds_by_rows"]) >= {"1", "2", "64"}
+
+
+def test_doctor_says_when_the_curve_was_measured() -> None:
+    measured = doctor.Measured(2, 0.0, True, "2026-01-02T03:04:05+00:00", {1: 9.0}, 0.9, 0.1)
+    title = doctor._curve_title(measured)
+    assert "measured 2026-01-02 03:04; 'redraft doctor --measure' measures again" in title
+
+
+def test_paths_are_whole_in_a_narrow_terminal(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    folder = tmp_path / "home" / "models"
+    lines = redraft("models", "list").out.splitlines()
+    assert any(line.startswith(f"qwen2.5-coder-1.5b: {folder}/") for line in lines)
+    assert all(line.endswith(".gguf") for line in lines if str(folder) in line)
 
 
 def test_doctor_says_what_is_wrong_with_code_3(redraft: Redraft) -> None:
@@ -130,16 +160,15 @@ def test_config_says_where_each_value_comes_from(
     assert "REDRAFT_TOP_K" in redraft("config").out
 
 
-@pytest.mark.parametrize("command", [("config",), ("doctor",), ("models", "list")], ids=" ".join)
 def test_a_table_for_a_program_has_one_line_a_row(
-    redraft: Redraft, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     home = tmp_path / ("long" * 40)
     monkeypatch.setenv("REDRAFT_HOME", str(home))
-    assert str(home) in redraft(*command).out
+    assert str(home) in redraft("config").out
     monkeypatch.setenv("COLUMNS", "60")
-    assert str(home) not in redraft(*command).out
+    assert str(home) not in redraft("config").out
 
 
 @pytest.mark.parametrize("width", [80, 40, 24])
@@ -292,6 +321,9 @@ COMMANDS = [
     ("corpus", "build"),
     ("corpus", "status"),
     ("corpus", "clear"),
+    ("bench",),
+    ("bench", "scenarios"),
+    ("gate",),
 ]
 
 
@@ -302,7 +334,10 @@ def test_every_help_has_an_example(redraft: Redraft, command: tuple[str, ...]) -
     assert f"Example: redraft {' '.join(command)}" in " ".join(done.out.split())
 
 
-@pytest.mark.parametrize("command", ["edit", "complete", "generate", "bench edits", "bench exact"])
+@pytest.mark.parametrize(
+    "command",
+    ["edit", "complete", "generate", "serve", "bench edits", "bench exact", "bench scenarios"],
+)
 def test_help_lists_what_engine_policy_and_drafters_may_be(
     redraft: Redraft, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
@@ -317,6 +352,26 @@ def test_help_lists_what_engine_policy_and_drafters_may_be(
 
 def test_help_says_that_files_are_edited_one_by_one(redraft: Redraft) -> None:
     assert "each by itself" in " ".join(redraft("edit", "--help").out.split())
+
+
+@pytest.mark.parametrize("command", ["bench", "gate"])
+def test_help_of_a_group_is_about_the_group(redraft: Redraft, command: str) -> None:
+    assert "--install-completion" not in redraft(command, "--help").out
+
+
+def test_help_of_scenarios_names_all_cells(
+    redraft: Redraft, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "300")
+    out = redraft("bench", "scenarios", "--help").out
+    assert all(part in out for part in (*SCENARIOS, *LANGUAGES))
+    assert "may be repeated" in out
+
+
+def test_the_path_of_the_target_model_needs_no_name(redraft: Redraft) -> None:
+    done = redraft("models", "path")
+    assert (done.code, done.out) == (3, "")
+    assert "the model qwen2.5-coder-1.5b is not on this machine" in done.err
 
 
 def test_the_version_and_an_empty_command_line(redraft: Redraft) -> None:

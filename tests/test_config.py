@@ -167,11 +167,12 @@ REFUSED = [
     ("seed = ", "redraft.toml is no valid TOML: "),
     ("seed = 1\nseed = 2", "redraft.toml is no valid TOML: "),
     ("x = " + "[" * 9000, "redraft.toml is nested too deeply"),
+    ("a." * 50_000 + "a = 1", "redraft.toml is nested too deeply"),
     ("seed = " + "9" * 5000, "redraft.toml has a number of thousands of digits; shorten it"),
     (b"\xff\xfe", "redraft.toml is not UTF-8 (line 1)"),
     (b"seed = 1\n# \xe9\n", "redraft.toml is not UTF-8 (line 2)"),
     (b"seed = 1\0", "is no valid TOML"),
-    ("#" * (1 << 20) + "#", "redraft.toml is longer than 1,048,576 bytes"),
+    ("#" * (1 << 18) + "#", "redraft.toml is longer than 262,144 bytes"),
 ]
 
 

@@ -12,6 +12,7 @@ import math
 import platform
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,14 @@ class CalibrationStore:
             raise InputError(f"{self.directory} cannot be made: {error.strerror}") from None
         stored = {"sha256": _checksum(content), "content": content}
         write_atomically(self._path(description), json.dumps(stored, indent=1).encode())
+
+    def stored_at(self) -> datetime | None:
+        """When the stored measurement was made, in local time; None where there is none."""
+        try:
+            written = self._path(self.key.describe()).stat().st_mtime
+        except OSError:
+            return None
+        return datetime.fromtimestamp(written).astimezone()
 
     def forget(self) -> None:
         """Have it measured again next time; where that cannot be, the old one serves again."""

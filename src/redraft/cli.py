@@ -57,6 +57,7 @@ app.add_typer(models_app, name="models")
 app.add_typer(corpus_app, name="corpus")
 
 Json = Annotated[bool, typer.Option("--json", help="One JSON object per result on stdout.")]
+JsonArray = Annotated[bool, typer.Option("--json", help="One JSON array of all on stdout.")]
 Language = Annotated[
     str, typer.Option("--lang", metavar="NAME", help="Language, where the name does not tell.")
 ]
@@ -176,7 +177,7 @@ def explain_run(
         str | None,
         typer.Argument(metavar="[ID]", help="A run's id or a record's path; else the last run."),
     ] = None,
-    list_all: Annotated[bool, typer.Option("--list", help="List the recorded runs.")] = False,
+    list_all: Annotated[bool, typer.Option("--list", help="List the runs, newest first.")] = False,
     as_json: Json = False,
 ) -> None:
     """Show a run step by step: drafts, what was accepted, rejected, and the target's own."""
@@ -200,7 +201,7 @@ def doctor(
     *,
     flags: Flags,
 ) -> None:
-    """Check engine, weights and numerics; show what forwards cost here and all settings."""
+    """Check engine, weights and numerics; show what forwards cost here."""
     from redraft.config import load_settings
     from redraft.terminal.doctor import doctor as run
 
@@ -217,7 +218,7 @@ def config(as_json: Json = False, *, flags: Flags) -> None:
     show_config(load_settings(flags), as_json)
 
 
-@app.command(epilog="Example: redraft serve --port 8012")
+@app.command(cls=SettingsCommand, epilog="Example: redraft serve --port 8012")
 @with_settings
 def serve(
     key_file: Annotated[
@@ -239,7 +240,7 @@ def serve(
 
 
 @models_app.command("list", epilog="Example: redraft models list")
-def models_list(as_json: Json = False) -> None:
+def models_list(as_json: JsonArray = False) -> None:
     """List the models known by name, and which of them are here."""
     from redraft.terminal.weights import list_models
 
@@ -270,13 +271,16 @@ def models_pull(
 
 @models_app.command("path", epilog="Example: redraft models path qwen2.5-coder-1.5b")
 def models_path(
-    name: Annotated[str, typer.Argument(metavar="MODEL", help="A name or a path.")],
+    name: Annotated[
+        str | None, typer.Argument(metavar="[MODEL]", help="Name or path; else the target model.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Print the path of a model's file."""
+    from redraft.config import load_settings
     from redraft.terminal.weights import show_path
 
-    show_path(name, as_json)
+    show_path(load_settings().model if name is None else name, as_json)
 
 
 @models_app.command("verify", epilog="Example: redraft models verify qwen2.5-coder-1.5b")
@@ -292,7 +296,7 @@ def models_verify(
 
 @corpus_app.command("build", cls=SettingsCommand, epilog="Example: redraft corpus build")
 @with_settings
-def corpus_build(as_json: Json = False, *, flags: Flags) -> None:
+def corpus_build(as_json: JsonArray = False, *, flags: Flags) -> None:
     """Bring the index up to date; files that did not change are not read again."""
     from redraft.config import load_settings
     from redraft.terminal import corpus

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
+from dataclasses import replace
 from pathlib import Path
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -35,6 +37,7 @@ ORIGIN = TraceOrigin(
     cost_curve={1: 0.1, 8: 0.3},
 )
 tokens = st.lists(st.integers(0, 300), max_size=6).map(tuple)
+outputs = st.lists(st.integers(0, 300), min_size=1, max_size=6).map(tuple)
 seconds = st.floats(0, 10)
 
 
@@ -62,9 +65,9 @@ traces = st.builds(
     task=st.text(min_size=1, max_size=20),
     kind=st.just("rename"),
     excluded=st.none() | st.just("check"),
-    context=st.builds(DraftContext, tokens, tokens, tokens, st.just("python")),
+    context=st.builds(DraftContext, outputs, tokens, tokens, st.just("python")),
     room=st.integers(1, 99),
-    output=tokens,
+    output=outputs,
     finish_reason=st.just("stop"),
     steps=st.lists(steps(), max_size=3).map(tuple),
     seconds=seconds,
@@ -105,6 +108,50 @@ def test_what_is_no_whole_trace_is_refused(tmp_path: Path) -> None:
         path.write_bytes(content)
         with pytest.raises(InputError, match="no whole trace"):
             read_trace(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "name", "values"),
+    [
+        (0, "cost_curve", [{}, [], {"0": -1}, {"1": "x"}, {"1": True}, {"0": 1}, {"²": 1}]),
+        (0, "fewest", ["x", -3, 0, True, 10**9]),
+        (0, "language", [5, None]),
+        (0, "room", ["x", 0, -1, 1.5]),
+        (0, "task", [7, None]),
+        (0, "sampling", [5, {"seed": "x"}]),
+        (0, "model", [["a"]]),
+        (0, "prompt", [[], "abc", [-1], [1.5], [2**40]]),
+        (0, "drafters", ["suffix", [1]]),
+        (1, "tokens", [5, ["x"]]),
+        (1, "survival", [[2.0], ["x"]]),
+        (1, "verify_seconds", ["x", -1.0]),
+        (1, "syntax", [[[1]], [["a", 1, "b", "c"]]]),
+        (-1, "output", ["x", None, [-1]]),
+        (-1, "finish_reason", [5, "x", ["stop"]]),
+        (-1, "excluded", ["x", 1]),
+        (-1, "seconds", ["x", -1, 1e300, None]),
+        (-1, "plain_seconds", ["x"]),
+    ],
+)
+def test_a_wrong_value_is_found_when_it_is_read(
+    tmp_path: Path, line: int, name: str, values: list[object]
+) -> None:
+    step = TraceStep((3,), ("source",), (0,), (0.5,), 1, 2, 2, 0.1, 0.1, 0.1)
+    path = write_trace(tmp_path, replace(example(), steps=(step,)))
+    lines = [orjson.loads(each) for each in gzip.decompress(path.read_bytes()).splitlines()]
+    for value in values:
+        lines[line][name] = value
+        path.write_bytes(gzip.compress(b"\n".join(map(orjson.dumps, lines))))
+        with pytest.raises(InputError, match=f"no whole trace \\({name} is .*record it again"):
+            read_trace(path)
+
+
+def test_a_trace_of_nothing_has_nothing_to_count(tmp_path: Path) -> None:
+    write_trace(tmp_path, replace(example(), task="empty", output=()))
+    with pytest.raises(InputError, match="nothing to count"):
+        read_traces([tmp_path])
+    write_trace(tmp_path, example())
+    assert read_traces([tmp_path]) == [example()]
 
 
 def test_nothing_to_read_is_said(tmp_path: Path) -> None:

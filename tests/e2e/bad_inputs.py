@@ -129,6 +129,9 @@ USAGE = [
         "a file is named twice, as a.py and ./a.py; name each once"),
     Row("a language that breaks the prompt", edit("--lang", "py\nthon"),
         "--lang is 'py\\nthon'; it must be one word such as python"),
+    Row("a language that is not known", ("generate", "a list", "--lang", "pyton"),
+        "--lang is 'pyton', which is no known language; did you mean python? 'redraft generate "
+        "--help' lists those that are"),
     Row("a place without line and column", ("complete", "a.py"),
         "'a.py' names no place; give FILE:LINE:COL, both from 1, such as app.py:12:5"),
     Row("line 0", ("complete", "a.py:0:1"), "'a.py:0:1' names no place; give FILE:LINE:COL, …"),
@@ -192,6 +195,12 @@ SETTINGS = [
     Row("a number of thousands of digits", edit(),
         "…/redraft.toml has a number of thousands of digits; shorten it", 2,
         "toml: seed = " + "9" * 5000),
+    Row("a key of 50,000 parts", edit(),
+        "…/redraft.toml is nested too deeply; settings are plain keys", 2,
+        "toml: " + "a." * 50_000 + "a = 1"),
+    Row("a settings file without end", edit(),
+        "…/redraft.toml is longer than 262,144 bytes; settings are a few lines", 2,
+        "toml: seed = 1" + "\n" * 300_000),
     Row("a path in the home folder of nobody", edit(),
         "…/redraft.toml: corpus_paths names the home folder of a user who has none here; give a "
         "full path", 2, "toml: corpus_paths = ['~nosuchuser/x']"),
@@ -266,6 +275,20 @@ RECORDS = [
         "run record new.jsonl was written by a newer redraft; update this one", 2, "new record"),
 ]  # fmt: skip
 
+BENCHES = [
+    Row("gate weights that are a named pipe", edit("--policy", "gate", "--gate-weights", "pipe"),
+        "pipe cannot be read: it is not a regular file", 2, "pipe"),
+    Row("gate weights that are a device",
+        edit("--policy", "gate", "--gate-weights", "/dev/zero"),
+        "/dev/zero cannot be read: it is not a regular file"),
+    Row("a trace that is a named pipe", ("bench", "replay", "pipe"),
+        "pipe cannot be read: it is not a regular file", 2, "pipe"),
+    Row("a result that is a named pipe", ("bench", "report", "pipe"),
+        "pipe cannot be read: it is not a regular file", 2, "pipe"),
+    Row("tasks that are a named pipe", ("bench", "functions", "--path", "pipe"),
+        "cannot read pipe: it is not a regular file", 2, "pipe"),
+]  # fmt: skip
+
 TABLES = {
     "Files": FILES,
     "Writing and interruption": WRITING,
@@ -274,6 +297,7 @@ TABLES = {
     "Settings": SETTINGS,
     "Weights and engines": WEIGHTS,
     "Run records": RECORDS,
+    "Benches and the gate": BENCHES,
 }
 
 NOTES = {

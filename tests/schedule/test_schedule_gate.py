@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from pathlib import Path
 
@@ -143,6 +144,30 @@ def test_other_files_are_refused(tmp_path: Path, content: str) -> None:
         open_gate(str(path))
     with pytest.raises(InputError, match="there is no file"):
         open_gate(str(tmp_path / "absent.json"))
+
+
+@pytest.mark.parametrize("weight", [1e308, -1e7, float("nan"), True, "1", None, [], 10**18])
+@pytest.mark.parametrize("group", ["numeric", "categories"])
+def test_a_weight_that_is_no_sane_number_is_refused(
+    tmp_path: Path, group: str, weight: object
+) -> None:
+    content = json.loads(weights_json(default_weights()))
+    content[group][next(iter(content[group]))] = weight
+    path = tmp_path / "gate.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match=r"holds no gate of this version .*gate train"):
+        open_gate(str(path))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("version", True), ("version", 1.0), ("version", "1"), ("card", []), ("numeric", [])],
+)
+def test_a_field_of_another_type_is_refused(tmp_path: Path, name: str, value: object) -> None:
+    path = tmp_path / "gate.json"
+    path.write_text(json.dumps(json.loads(weights_json(default_weights())) | {name: value}))
+    with pytest.raises(InputError, match="holds no gate of this version"):
+        open_gate(str(path))
 
 
 def test_the_package_brings_weights_with_a_card() -> None:

@@ -37,7 +37,7 @@ from redraft.bench.plans import (
 from redraft.bench.replay.command import ReplayOptions
 from redraft.bench.tasks import FromFiles, Selection, select
 from redraft.errors import Cancelled, CheckFailed, UsageError
-from redraft.terminal.flags import Flags, SettingsCommand, with_settings
+from redraft.terminal.flags import Flags, SettingsCommand, SettingsGroup, with_settings
 
 if TYPE_CHECKING:
     from redraft.bench.run import BenchPlan
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="bench",
     help="Measure speed and exactness on real tasks, by the rules in the documentation.",
+    epilog="Example: redraft bench edits --sample 8",
+    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -89,7 +91,9 @@ app.add_typer(scenario_app)
 
 
 @scenario_app.callback(
-    invoke_without_command=True, epilog="Example: redraft bench scenarios --cell refactoring/go"
+    cls=SettingsGroup,
+    invoke_without_command=True,
+    epilog="Example: redraft bench scenarios --cell refactoring/go",
 )
 @with_settings
 @with_options

@@ -18,8 +18,10 @@ from filelock import FileLock, Timeout
 
 from redraft.errors import InputError, UsageError
 from redraft.files import write_atomically
+from redraft.regular import read_regular
 
 SUFFIX = ".unfinished.jsonl"
+_LARGEST_FILE = 1 << 30
 
 
 class Journal:
@@ -92,7 +94,7 @@ class Journal:
     def _read(self) -> list[dict[str, Any]] | None:
         """The rows of an unfinished bench; None where there is none."""
         try:
-            lines = self.path.read_bytes().split(b"\n")
+            lines = read_regular(self.path, _LARGEST_FILE).split(b"\n")
         except FileNotFoundError:
             return None
         except OSError as error:

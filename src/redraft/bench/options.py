@@ -104,7 +104,12 @@ class ScenarioOptions(RunOptions):
 
     cell: Annotated[
         list[str] | None,
-        typer.Option("--cell", metavar="CELL", help="Only these: function/go, rust, refactoring …"),
+        typer.Option(
+            "--cell",
+            metavar="CELL",
+            help="Only this; may be repeated. A scenario (completion, function, refactoring), a "
+            "language (go, rust, python, typescript), or both: function/go.",
+        ),
     ] = None
     every: Annotated[
         bool, typer.Option("--all", help="All tasks instead of the fixed sample of 4 per cell.")

@@ -17,8 +17,11 @@ from rich.table import Table
 from redraft.bench.peers.table import peers_lines, peers_markdown, peers_table
 from redraft.bench.provenance import VERSION
 from redraft.errors import InputError
+from redraft.regular import read_regular
 
 Document = Mapping[str, Any]
+LARGEST_FILE = 256 << 20
+"""Bytes of a document that are read at most."""
 WIDTH = 120
 """Columns of a table where stdout is no terminal."""
 _KEYS = ("version", "workload", "commit", "machine", "rows", "equal")
@@ -27,7 +30,7 @@ _KEYS = ("version", "workload", "commit", "machine", "rows", "equal")
 def read_document(path: Path) -> Document:
     """A bench's JSON. Raises InputError for anything else."""
     try:
-        content = orjson.loads(path.read_bytes())
+        content = orjson.loads(read_regular(path, LARGEST_FILE))
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; check the path") from None
     except OSError as error:

@@ -20,13 +20,17 @@ from typing import Any
 
 import orjson
 
+from redraft.bench.trace_fields import HEADER, OUTCOME, STEP, check_line
 from redraft.errors import InputError
 from redraft.files import write_atomically
 from redraft.protocols import DraftContext
+from redraft.regular import read_regular
 from redraft.tokens import FinishReason, Step
 
 VERSION = 1
 SUFFIX = ".trace.jsonl.gz"
+_LARGEST_FILE = 256 << 20
+"""Bytes when unpacked; a trace of thousands of steps has a few megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +160,12 @@ def write_trace(folder: Path, trace: Trace) -> Path:
 
 
 def read_traces(paths: Iterable[Path]) -> list[Trace]:
-    """The traces in these files and folders, by task. Raises InputError where a path holds none,
-    a file is damaged, or one task comes twice."""
-    traces = [read_trace(path) for path in _files(paths)]
+    """The traces in these files and folders, by task, without those of an empty output, which have
+    nothing to count. Raises InputError where that leaves none, a path holds none, a file is
+    damaged, or one task comes twice."""
+    traces = [trace for trace in map(read_trace, _files(paths)) if trace.output]
+    if not traces:
+        raise InputError("the traces hold no output, so that there is nothing to count")
     traces.sort(key=lambda trace: (trace.origin.workload, trace.task))
     for one, other in pairwise(traces):
         if (one.origin.workload, one.task) == (other.origin.workload, other.task):
@@ -180,12 +187,14 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
 def read_trace(path: Path) -> Trace:
     """One trace. Raises InputError for a file that is missing or is no whole trace."""
     try:
-        lines = [orjson.loads(line) for line in gzip.decompress(path.read_bytes()).splitlines()]
-        return _parsed(lines)
+        unpacked = read_regular(path, _LARGEST_FILE, gzipped=True)
+        return _parsed([orjson.loads(line) for line in unpacked.splitlines()])
     except FileNotFoundError:
         raise InputError(f"there is no trace {path}; check the path") from None
-    except (OSError, EOFError, zlib.error, ValueError, KeyError, TypeError, IndexError) as error:
+    except (gzip.BadGzipFile, EOFError, zlib.error, ValueError, LookupError, TypeError) as error:
         raise InputError(f"{path} is no whole trace ({error}); record it again") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _parsed(lines: Sequence[Mapping[str, Any]]) -> Trace:
@@ -193,6 +202,8 @@ def _parsed(lines: Sequence[Mapping[str, Any]]) -> Trace:
     header, outcome = lines[0], lines[-1]
     if header["version"] != VERSION or outcome["type"] != "outcome":
         raise ValueError(f"form {header['version']}, ended by {outcome['type']}")
+    check_line(header, HEADER)
+    check_line(outcome, OUTCOME)
     origin = {name: header[name] for name in TraceOrigin.__dataclass_fields__}
     origin["drafters"] = tuple(origin["drafters"])
     origin["cost_curve"] = {int(rows): value for rows, value in origin["cost_curve"].items()}
@@ -214,6 +225,7 @@ def _parsed(lines: Sequence[Mapping[str, Any]]) -> Trace:
 
 
 def _step(line: Mapping[str, Any]) -> TraceStep:
+    check_line(line, STEP)
     values: dict[str, Any] = {
         name: tuple(line[name]) if isinstance(line[name], list) else line[name]
         for name in TraceStep.__dataclass_fields__

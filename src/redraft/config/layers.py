@@ -20,8 +20,10 @@ from redraft.regular import open_regular
 FILE_NAME = "redraft.toml"
 PREFIX = "REDRAFT_"
 PROJECT_MARKS = (FILE_NAME, ".git", ".hg", "pyproject.toml", "package.json", "go.mod", "Cargo.toml")
-LARGEST_FILE = 1 << 20
+LARGEST_FILE = 1 << 18
 """Bytes of a settings file that are read at most."""
+MOST_DOTS = 500
+"""In a line: the parser's time grows with the square of the dots of a key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +87,8 @@ def read_file(path: Path) -> Layer:
         raise InputError(f"{place} cannot be read: {error.strerror}; mend or remove it") from None
     if len(data) > LARGEST_FILE:
         raise UsageError(f"{place} is longer than {LARGEST_FILE:,} bytes; settings are a few lines")
+    if any(line.count(b".") > MOST_DOTS for line in data.splitlines()):
+        raise UsageError(f"{place} is nested too deeply; settings are plain keys")
     try:
         return Layer("file", tomllib.loads(data.decode("utf-8-sig")), path)
     except UnicodeDecodeError as error:

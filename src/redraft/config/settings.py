@@ -66,9 +66,19 @@ class Settings:
         "weights of the policy `gate`; default: the package's own",
         "default or a file of redraft gate train",
     )
-    seed_depth: int = _setting(5, "depth beyond which `seed` drafts little", "", 0, 1000)
-    seed_low: float = _setting(0.5, "acceptance below which `seed` drafts little", "", 0, 1)
-    seed_high: float = _setting(0.8, "acceptance above which `seed` drafts much", "", 0, 1)
+    seed_depth: int = _setting(
+        5,
+        "depth of code beyond which the policy `seed` (a published rule) drafts little",
+        "",
+        0,
+        1000,
+    )
+    seed_low: float = _setting(
+        0.5, "acceptance below which the policy `seed` (a published rule) drafts little", "", 0, 1
+    )
+    seed_high: float = _setting(
+        0.8, "acceptance above which the policy `seed` (a published rule) drafts much", "", 0, 1
+    )
     drafters: tuple[str, ...] = _setting(
         ("source", "suffix", "corpus"), "who drafts", "different known drafters' names"
     )
@@ -84,7 +94,7 @@ class Settings:
     )
     top_k: int = _setting(0, "sample among so many likeliest tokens; 0: all", "", 0, 1_000_000)
     min_p: float = _setting(0.0, "leave out tokens below this share of the likeliest one", "", 0, 1)
-    seed: int = _setting(0, "seed of sampling", "0 … 2^64 - 1", 0, 2**64 - 1)
+    seed: int = _setting(0, "random seed of sampling", "0 … 2^64 - 1", 0, 2**64 - 1)
     max_tokens: int = _setting(0, "most tokens of an output; 0: by task", "", 0, 1_048_576)
     live_sequences: int = _setting(
         4, "sequences held in memory at once; others are parked", "", 1, 64

@@ -20,14 +20,19 @@ import orjson
 from numpy.typing import NDArray
 
 from redraft.errors import InputError
+from redraft.regular import read_regular
 from redraft.schedule.features import NUMERIC, ODDS_SCALE, Features
 
 VERSION = 1
 STEP = 0.02
 """Rate of the online correction: one wrong token moves log-odds by a few hundredths."""
+LARGEST = 1e6
+"""Of a weight, in log-odds: far beyond what training gives, and no sum of such overflows."""
 OWN = "default"
 """Names the weights that are part of the package."""
 _DEFAULT = "default_gate.json"
+_LARGEST_FILE = 16 << 20
+"""Bytes; a weight per category is some hundred kilobytes at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +92,7 @@ def drafter_odds(numeric: NDArray[np.float64]) -> NDArray[np.float64]:
 def read_weights(path: Path) -> Weights:
     """Weights from a file that `gate train` wrote. Raises InputError for any other."""
     try:
-        return _parsed(orjson.loads(path.read_bytes()))
+        return _parsed(orjson.loads(read_regular(path, _LARGEST_FILE)))
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; train one with 'redraft gate train'") from None
     except OSError as error:
@@ -126,10 +131,17 @@ def weights_json(weights: Weights) -> bytes:
 def _parsed(content: Mapping[str, Any]) -> Weights:
     """Raises KeyError, TypeError, ValueError or AttributeError for what `weights_json` never
     wrote."""
-    if content["version"] != VERSION:
-        raise ValueError(f"it has form {content['version']}")
-    numeric = tuple(float(content["numeric"][name]) for name in NUMERIC)
-    categories = {str(name): float(value) for name, value in content["categories"].items()}
-    if not np.isfinite([*numeric, *categories.values()]).all():
-        raise ValueError("a weight is not finite")
-    return Weights(numeric, categories, content["card"])
+    version, card = content["version"], content["card"]
+    if type(version) is not int or version != VERSION:
+        raise ValueError(f"its version is {str(version)[:40]}")
+    if not isinstance(card, dict):
+        raise TypeError("its card is no object")
+    numeric = tuple(_weight(name, content["numeric"][name]) for name in NUMERIC)
+    categories = {name: _weight(name, value) for name, value in content["categories"].items()}
+    return Weights(numeric, categories, card)
+
+
+def _weight(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) <= LARGEST:
+        raise ValueError(f"the weight of {name[:40]!r} is no number of a sane size")
+    return float(value)

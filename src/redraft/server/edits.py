@@ -30,7 +30,7 @@ from redraft.server.sampling_fields import max_tokens, refuse_unsupported, sampl
 from redraft.server.service import Service
 from redraft.server.wire import Advanced
 from redraft.terminal.diff import unified_diff
-from redraft.terminal.languages import chosen_language
+from redraft.terminal.languages import language_of, one_word
 from redraft.terminal.report import as_json as result_as_json
 
 _RUN_ID = re.compile(r"[0-9a-z-]{1,64}", re.ASCII)
@@ -143,10 +143,10 @@ class EditShape:
 
 
 def _source(text: str, language: str, name: str) -> tuple[SourceFile, str]:
-    """The text as a file would be read, and its language."""
+    """The text as a file would be read, and its language, which editors name in their own ways."""
     try:
         source = files.parse(text.encode(), name)
-        return source, chosen_language(language, name)
+        return source, one_word(language, "language") or language_of(name)
     except (InputError, UsageError) as error:
         raise invalid(str(error)) from None
 

@@ -44,6 +44,8 @@ class Measured:
     mismatch_rate: float
     holds_now: bool
     """Whether the check that was done just now says the same as the stored one."""
+    measured_at: str | None
+    """When, in ISO 8601; None where the measurement is not kept, so that each run measures."""
     milliseconds_by_rows: dict[int, float]
     floor: float
     """Least speed against plain one-token decoding that exact numerics can have: cost(1) ÷ cost
@@ -151,6 +153,7 @@ def _measure(
         now = measure_invariance(
             loaded.engine, progress=lambda share: notify("checking numerics", share)
         )
+    at = loaded.store.stored_at() if loaded.store else None
     cost = calibration.seconds_by_rows
     one = cost[1]
     two = cost.get(2, one)
@@ -159,6 +162,7 @@ def _measure(
         invariant_from=calibration.invariance.invariant_from,
         mismatch_rate=calibration.invariance.mismatch_rate,
         holds_now=now.invariant_from == calibration.invariance.invariant_from,
+        measured_at=at.isoformat(timespec="seconds") if at else None,
         milliseconds_by_rows={rows: 1000 * seconds for rows, seconds in sorted(cost.items())},
         floor=one / cost.get(smallest, one),
         pays_from=two / one - 1,
@@ -182,17 +186,17 @@ def _programs() -> dict[str, str]:
 def _show(diagnosis: Diagnosis) -> None:
     from rich.table import Table
 
-    from redraft.terminal.settings_table import settings_table
-
     console = data_console()
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 1))
     for name, value in _facts(diagnosis):
         table.add_row(name, visible(value))
     console.print(table)
+    if diagnosis.weights is not None:  # outside the table, which would cut a path into pieces
+        console.print(visible(f"weights file: {diagnosis.weights.path}"))
     if diagnosis.measured is not None:
+        console.print(f"\n{_curve_title(diagnosis.measured)}")
         console.print(_curve(diagnosis.measured))
-    console.print()
-    console.print(settings_table(diagnosis.settings, meaning=False))
+    console.print("\n'redraft config' shows all settings and where each comes from")
 
 
 def _facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
@@ -208,15 +212,30 @@ def _facts(diagnosis: Diagnosis) -> list[tuple[str, str]]:
             if weights.sha256
             else "not of the catalogue"
         )
-        facts.append(("weights", f"{weights.path}, {weights.bytes:,} bytes, {sound}"))
+        facts.append(("weights", f"{weights.model}, {weights.bytes:,} bytes, {sound}"))
     if measured is not None:
         facts.append(("numerics", _numerics(measured)))
-        facts.append(("floor", f"{measured.floor:.2f}x of one-token decoding at worst"))
-        facts.append(("guess pays", f"when it survives with more than {measured.pays_from:.0%}"))
+        facts.append(("at worst", f"{measured.floor:.2f}x plain speed, where no draft is right"))
+        facts.append(("drafting", _drafting(measured)))
     facts += [(f"program {name}", state) for name, state in diagnosis.programs.items()]
-    if diagnosis.problem is not None:
-        facts.append(("problem", diagnosis.problem))
     return facts
+
+
+def _drafting(measured: Measured) -> str:
+    return (
+        f"pays for a token that is right more often than {measured.pays_from:.0%} of the time,"
+        " which is what a second token adds to the cost of a forward"
+    )
+
+
+def _curve_title(measured: Measured) -> str:
+    if measured.measured_at is None:
+        return "time of a forward by its tokens (rows), measured just now"
+    when = measured.measured_at[:16].replace("T", " ")
+    return (
+        f"time of a forward by its tokens (rows), measured {when};"
+        " 'redraft doctor --measure' measures again"
+    )
 
 
 def _numerics(measured: Measured) -> str:

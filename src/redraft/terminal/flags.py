@@ -12,7 +12,7 @@ from functools import wraps
 from typing import Annotated, Any, get_type_hints
 
 import typer
-from typer.core import TyperCommand, TyperOption
+from typer.core import TyperCommand, TyperGroup, TyperOption
 
 from redraft.config import NAMES, Settings, allowed
 
@@ -35,16 +35,31 @@ RARE = frozenset(name for name in NAMES if name.startswith("corpus_")) | {
 
 
 class SettingsCommand(TyperCommand):
-    """A command whose help lists what a setting may be; drafters and engines are looked for among
-    the installed packages only when the help is shown."""
+    """A command whose help lists what a setting or language may be; drafters and engines are looked
+    for among the installed packages only when the help is shown."""
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         """The help with the values in it; typer does not export the types of its arguments."""
-        for parameter in self.params:
-            if isinstance(parameter, TyperOption) and parameter.name in LISTED:
-                meaning, mark, default = (parameter.help or "").rpartition(". ")
-                parameter.help = f"{meaning}: {allowed(parameter.name)}{mark}{default}"
+        _list_values(self.params)
         super().format_help(ctx, formatter)
+
+
+class SettingsGroup(TyperGroup):
+    """The same for a command that has commands below it."""
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """As above."""
+        _list_values(self.params)
+        super().format_help(ctx, formatter)
+
+
+def _list_values(parameters: Sequence[object]) -> None:
+    for parameter in parameters:
+        if isinstance(parameter, TyperOption) and parameter.name in LISTED:
+            meaning, mark, default = (parameter.help or "").rpartition(". ")
+            parameter.help = f"{meaning}: {allowed(parameter.name)}{mark}{default}"
+        elif isinstance(parameter, TyperOption) and parameter.name == "lang":
+            parameter.help = f"{parameter.help} A file's ending, or {_languages()}."
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -95,6 +110,12 @@ def _parameter(name: str, hidden: bool) -> inspect.Parameter:
         default=None,
         annotation=Annotated[kind, option],
     )
+
+
+def _languages() -> str:
+    from redraft.terminal.languages import known_languages
+
+    return ", ".join(known_languages())
 
 
 def _default(value: object) -> str:

@@ -25,18 +25,17 @@ def show_config(settings: Settings, as_json: bool) -> None:
         data_console().print(settings_table(items))
 
 
-def settings_table(items: Sequence[Mapping[str, object]], meaning: bool = True) -> Table:
-    """Rows of name, value, origin and, if wanted, meaning; what is no default stands out."""
+def settings_table(items: Sequence[Mapping[str, object]]) -> Table:
+    """Rows of name, value, origin and meaning; what is no default stands out."""
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1))
-    for heading in ("setting", "value", "from", "meaning")[: None if meaning else 3]:
+    for heading in ("setting", "value", "from", "meaning"):
         table.add_column(heading, overflow="fold")
     for item in items:
         style = "" if item["origin"] == "default" else "bold"
         row = (item["name"], _shown(item["value"]), item["origin"], item["help"])
-        cells = [visible(str(cell)) for cell in row]
-        table.add_row(*(cells if meaning else cells[:3]), style=style)
+        table.add_row(*(visible(str(cell)) for cell in row), style=style)
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -39,9 +40,13 @@ def explain_run(run: str | None, directory: Path, as_json: bool) -> None:
 
 
 def list_runs(directory: Path) -> None:
-    """One line per record, the newest last; for a damaged one it says so."""
+    """One line per record, the newest first, below a header for who looks at it; for a damaged
+    one it says so."""
     console = data_console()
-    for name in runs.list_runs(directory):
+    names = runs.list_runs(directory)
+    if names and sys.stdout.isatty():
+        console.print(f"{'run':{len(names[-1])}}  {'kind':8}  {'ended':11}  title")
+    for name in reversed(names):
         try:
             record = runs.read(name, directory)
         except InputError as error:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from redraft.terminal.screen import data_console, say, write_data, write_json
+from redraft.terminal.screen import data_console, say, visible, write_data, write_json
 
 if TYPE_CHECKING:
     from redraft.models import CatalogueModel, Progress, Report
@@ -28,7 +28,7 @@ class ModelState:
 
 
 def list_models(as_json: bool) -> None:
-    """Print the catalogue."""
+    """Print the catalogue: a table, and below it each model's path on a line that is not cut."""
     from redraft.models import CATALOGUE
 
     states = [_state(model) for model in CATALOGUE]
@@ -38,13 +38,17 @@ def list_models(as_json: bool) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, padding=(0, 1))
-    for heading in ("model", "size", "licence", "state", "path"):
+    for heading in ("model", "size", "licence", "state"):
         table.add_column(heading, overflow="fold")
     for state in states:
         size = f"{state.bytes / 1e6:,.0f} MB"
         licence = f"{state.licence}, {state.author}"
-        table.add_row(state.id, size, licence, state.state, state.path)
-    data_console().print(table)
+        table.add_row(state.id, size, licence, state.state)
+    console = data_console()
+    console.print(table)
+    console.print()
+    for state in states:
+        console.print(visible(f"{state.id}: {state.path}"))
 
 
 def pull_models(names: tuple[str, ...], given: Path | None, as_json: bool) -> None:

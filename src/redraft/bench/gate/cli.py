@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="gate",
     help="The learned survival model of the policy `gate`: train it, and see what it is worth.",
+    epilog="Example: redraft gate train traces/edits -o gate.json",
+    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -20,10 +20,13 @@ import orjson
 
 from redraft.errors import InputError, UsageError
 from redraft.protocols import MAX_ROWS
+from redraft.regular import read_regular
 
 RECORDED = "recorded"
 """The name of the curve that each trace brings."""
 MOST_ROWS = 4 * MAX_ROWS
+_LARGEST_FILE = 256 << 20
+"""Bytes of a file with a curve that are read at most; a bench's JSON has some megabytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +85,13 @@ def find_curve(name: str) -> Curve:
 
 def _from_file(path: Path) -> Curve:
     try:
-        found = _measured_in(orjson.loads(path.read_bytes()))
+        found = _measured_in(orjson.loads(read_regular(path, _LARGEST_FILE)))
         seconds = {int(rows): float(took) for rows, took in found.items()}
     except FileNotFoundError:
         raise InputError(f"there is no file {path}; check the path") from None
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
         raise InputError(f"{path} holds no cost curve ({error})") from None
     if not seconds or min(seconds) < 1 or not all(0 < took < 1e6 for took in seconds.values()):
         raise InputError(f"{path} holds no cost curve: rows and seconds must be positive")

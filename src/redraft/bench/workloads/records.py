@@ -11,6 +11,10 @@ import orjson
 
 from redraft.bench.workloads.availability import WorkloadMissing
 from redraft.errors import InputError
+from redraft.regular import read_regular
+
+_LARGEST_FILE = 256 << 20
+"""Bytes when unpacked; the largest known file of tasks has some megabytes."""
 
 
 def read_records(path: Path, fields: Sequence[str]) -> list[dict[str, str]]:
@@ -32,17 +36,13 @@ def read_records(path: Path, fields: Sequence[str]) -> list[dict[str, str]]:
 
 def _content(path: Path) -> bytes:
     try:
-        raw = path.read_bytes()
+        return read_regular(path, _LARGEST_FILE, gzipped=path.suffix == ".gz")
     except FileNotFoundError:
         raise WorkloadMissing(f"no file {path}; name an existing .jsonl or .jsonl.gz") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"{path} is not a sound gzip file ({error}); get it again") from error
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror}") from error
-    if path.suffix != ".gz":
-        return raw
-    try:
-        return gzip.decompress(raw)
-    except (OSError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} is not a sound gzip file ({error}); get it again") from error
 
 
 def _record(line: bytes, fields: Sequence[str], place: str) -> dict[str, str]:
