@@ -35,7 +35,7 @@ from redraft.bench.plans import (
     workload_from_files,
 )
 from redraft.bench.replay.command import ReplayOptions
-from redraft.bench.tasks import FromFiles, Selection, select
+from redraft.bench.tasks import FromFiles, select
 from redraft.errors import Cancelled, CheckFailed, UsageError
 from redraft.terminal.flags import Flags, SettingsCommand, SettingsGroup, with_settings
 
@@ -236,7 +236,7 @@ def trace(
 
     settings = load_settings(flags)
     tasks = tasks_from_files(workload, options.path or (), skip_missing=False)
-    chosen = select(tasks, Selection(options.limit, options.sample, settings.seed))
+    chosen = select(tasks, options.selection(settings.seed))
     plan = RecordingPlan(workload, chosen, options.output, options.corpus, options.fresh)
     with _resumable(), watching() as watch:
         too_long = record(plan, settings, watch)

@@ -28,8 +28,8 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="JSON on one lin
 
 
 @dataclass(frozen=True, slots=True)
-class RunOptions:
-    """What the user asked of a bench, besides settings."""
+class TaskOptions:
+    """Which tasks the user asked for, and how they are drafted."""
 
     path: Annotated[
         list[Path] | None,
@@ -42,22 +42,32 @@ class RunOptions:
         int | None,
         typer.Option("--sample", min=1, metavar="N", help="N tasks of all kinds, fixed by --seed."),
     ] = None
-    repeats: Annotated[
-        int, typer.Option("--repeats", min=1, max=99, metavar="N", help="Timed runs of each way.")
-    ] = 3
-    quick: Annotated[bool, typer.Option("--quick", help="The same as --repeats 1.")] = False
     corpus: Annotated[
         Path | None,
         typer.Option(
             "--corpus", metavar="DIR", help="Index folder for the corpus drafter; else no corpus."
         ),
     ] = None
+    fresh: Fresh = False
+
+    def selection(self, seed: int) -> Selection:
+        """Which tasks were asked for."""
+        return Selection(self.limit, self.sample, seed)
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions(TaskOptions):
+    """What the user asked of a bench, besides settings."""
+
+    repeats: Annotated[
+        int, typer.Option("--repeats", min=1, max=99, metavar="N", help="Timed runs of each way.")
+    ] = 3
+    quick: Annotated[bool, typer.Option("--quick", help="The same as --repeats 1.")] = False
     output: OutputFolder = OUTPUT
     traces: Annotated[
         Path | None,
         typer.Option("--traces", metavar="DIR", help="Keep a trace of each task here, for replay."),
     ] = None
-    fresh: Fresh = False
     skip_missing: Annotated[
         bool, typer.Option("--skip-missing", help="Exit with 0 where the tasks cannot be had.")
     ] = False
@@ -68,34 +78,12 @@ class RunOptions:
         """Repeats that were asked for."""
         return 1 if self.quick else self.repeats
 
-    def selection(self, seed: int) -> Selection:
-        """Which tasks were asked for."""
-        return Selection(self.limit, self.sample, seed)
-
 
 @dataclass(frozen=True, slots=True)
-class TraceOptions:
+class TraceOptions(TaskOptions):
     """What the user asked of a recording, besides settings."""
 
-    path: Annotated[
-        list[Path] | None,
-        typer.Option("--path", metavar="FILE", help="File of tasks (.jsonl, .jsonl.gz)."),
-    ] = None
-    limit: Annotated[
-        int | None, typer.Option("--limit", min=1, metavar="N", help="The first N tasks.")
-    ] = None
-    sample: Annotated[
-        int | None,
-        typer.Option("--sample", min=1, metavar="N", help="N tasks of all kinds, fixed by --seed."),
-    ] = None
-    corpus: Annotated[
-        Path | None,
-        typer.Option(
-            "--corpus", metavar="DIR", help="Index folder for the corpus drafter; else no corpus."
-        ),
-    ] = None
     output: OutputFolder = Path("traces")
-    fresh: Fresh = False
 
 
 @dataclass(frozen=True, slots=True)
