@@ -54,7 +54,9 @@ def make_redraft(
     ) -> Finished:
         Script.answer = answer.encode()
         if isinstance(stdin, bytes):
-            stdin = io.TextIOWrapper(io.BytesIO(stdin))
+            given = tmp_path / "stdin"
+            given.write_bytes(stdin)
+            stdin = given.open(encoding="utf-8")
         monkeypatch.setattr("sys.stdin", stdin)
         capfd.readouterr()
         code = cli.run(arguments)

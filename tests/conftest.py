@@ -40,6 +40,11 @@ ENGINES = (
 )
 
 
+def pytest_configure() -> None:
+    """What tests start hears SIGHUP, also where the tests themselves were started by nohup."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]

@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from amount import examples
 from redraft.drafters import Resources
-from redraft.drafters.corpus import CorpusDrafter
 from redraft.drafters.corpus.build import Budget, BuildReport, build_index, start_in_background
+from redraft.drafters.corpus.drafter import CorpusDrafter
 from redraft.drafters.corpus.files import (
     Segment,
     imported_names,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib.metadata
-import io
 import os
 import signal
 import subprocess
@@ -192,6 +191,6 @@ class Scene:
         Path("new.jsonl").write_bytes(b'{"version":99}\n')
 
 
-def stdin_of(scene: Scene) -> io.TextIOWrapper | None:
+def stdin_of(scene: Scene) -> bytes | None:
     """What the command reads."""
-    return None if scene.stdin_is_closed else io.TextIOWrapper(io.BytesIO(scene.stdin))
+    return None if scene.stdin_is_closed else scene.stdin

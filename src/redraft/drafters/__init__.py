@@ -39,7 +39,7 @@ Factory: TypeAlias = "Callable[[Resources], Drafter]"
 BUILT_IN = {
     "source": "redraft.drafters.source:SourceDrafter.build",
     "suffix": "redraft.drafters.suffix:SuffixDrafter.build",
-    "corpus": "redraft.drafters.corpus:CorpusDrafter.build",
+    "corpus": "redraft.drafters.corpus.drafter:CorpusDrafter.build",
     "model": "redraft.drafters.model:ModelDrafter.build",
     "forced": "redraft.drafters.forced:ForcedDrafter.build",
 }

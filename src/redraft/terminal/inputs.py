@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import select
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,8 +36,10 @@ def read_input(name: str) -> SourceFile:
 
 
 def _read_stdin() -> bytes:
+    data = bytearray()
     try:
-        data = sys.stdin.buffer.read(files.LARGEST_FILE + 1)
+        while len(data) <= files.LARGEST_FILE and (piece := _next_piece(sys.stdin.fileno())):
+            data += piece
     except (OSError, AttributeError) as error:  # closed (None), or a folder
         reason = getattr(error, "strerror", None) or "it is closed"
         raise InputError(f"standard input cannot be read: {reason}") from None
@@ -43,7 +47,18 @@ def _read_stdin() -> bytes:
         raise InputError(
             f"standard input is longer than {files.LARGEST_FILE:,} bytes; give a smaller file"
         )
-    return data
+    return bytes(data)
+
+
+def _next_piece(descriptor: int) -> bytes:
+    """What can be read now, or is there first; nothing at the end.
+
+    Waits in short turns: a Ctrl-C just before a call that blocks is only seen when that call ends,
+    and a read may never end.
+    """
+    while not select.select([descriptor], [], [], 0.2)[0]:
+        pass
+    return os.read(descriptor, 1 << 16)
 
 
 def parse_place(text: str) -> Place:

@@ -2,9 +2,6 @@
 
 `files` finds source files, `ordering` sorts every position of their tokens by what stands before
 it, `index` is the file on disk and the look-up in it, `build` keeps indexes up to date, `drafter`
-proposes from them. Only the drafter is imported here, so that drafting does not load the builder.
+proposes from them. Nothing is imported here, so that drafting does not load the builder, nor a help
+that lists languages the drafter.
 """
-
-from redraft.drafters.corpus.drafter import CorpusDrafter
-
-__all__ = ["CorpusDrafter"]
