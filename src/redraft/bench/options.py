@@ -28,6 +28,24 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="JSON on one lin
 
 
 @dataclass(frozen=True, slots=True)
+class ReplayedOptions:
+    """What is done with recorded outputs otherwise than when they were recorded."""
+
+    drafters: Annotated[
+        str | None,
+        typer.Option("--drafters", metavar="NAMES", help="Who drafts. \\[as recorded]"),
+    ] = None
+    corpus: Annotated[
+        Path | None,
+        typer.Option("--corpus", metavar="DIR", help="Index folder for the corpus drafter."),
+    ] = None
+    model: Annotated[
+        str | None,
+        typer.Option("--model", metavar="NAME", help="Whose vocabulary. \\[as recorded]"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
 class TaskOptions:
     """Which tasks the user asked for, and how they are drafted."""
 

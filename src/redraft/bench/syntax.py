@@ -125,8 +125,9 @@ def measure(
         counts = Counts()
         for path in paths[: plan.files]:
             told(f"{name}: {path.name}")
-            _measure_file(name, path.read_bytes()[:MOST_BYTES], plan.offsets, dice, counts)
-            _replay(name, path.read_bytes()[:MOST_BYTES], tokenizer, counts)
+            text = path.read_bytes()[:MOST_BYTES]
+            _measure_file(name, text, plan.offsets, dice, counts)
+            _replay(name, text, tokenizer, counts)
         if counts.offsets:
             found[name] = _figures(counts)
     if not found:

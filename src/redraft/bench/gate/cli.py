@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from redraft.bench.options import AsJson, with_options
+from redraft.bench.options import AsJson, ReplayedOptions, with_options
 
 if TYPE_CHECKING:
     from redraft.bench.replay.run import ReplayPlan
@@ -34,27 +34,15 @@ Traces: TypeAlias = Annotated[
 
 
 @dataclass(frozen=True, slots=True)
-class GateOptions:
+class GateOptions(ReplayedOptions):
     """What the commands of the gate have in common."""
 
-    drafters: Annotated[
-        str | None,
-        typer.Option("--drafters", metavar="NAMES", help="Who drafts. \\[as recorded]"),
-    ] = None
     curve: Annotated[
         str, typer.Option("--curve", metavar="FILE|NAME", help="As for bench replay.")
     ] = "recorded"
-    corpus: Annotated[
-        Path | None,
-        typer.Option("--corpus", metavar="DIR", help="Index folder for the corpus drafter."),
-    ] = None
     syntax: Annotated[
         bool, typer.Option("--syntax/--no-syntax", help="Whether syntax is among the features.")
     ] = True
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", help="Whose vocabulary. \\[as recorded]"),
-    ] = None
     as_json: AsJson = False
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from redraft.bench.options import OUTPUT, AsJson, OutputFolder
+from redraft.bench.options import OUTPUT, AsJson, OutputFolder, ReplayedOptions
 
 if TYPE_CHECKING:
     from redraft.bench.replay.run import ReplayPlan
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class ReplayOptions:
+class ReplayOptions(ReplayedOptions):
     """What the user asked of a replay."""
 
     policy: Annotated[
@@ -28,10 +28,6 @@ class ReplayOptions:
             metavar="NAME",
             help="A policy, best-single or lookup; several side by side. \\[cost and the last two]",
         ),
-    ] = None
-    drafters: Annotated[
-        str | None,
-        typer.Option("--drafters", metavar="NAMES", help="Who drafts. \\[as recorded]"),
     ] = None
     curve: Annotated[
         str,
@@ -66,14 +62,6 @@ class ReplayOptions:
     model_cost: Annotated[
         float, typer.Option("--model-cost", min=0, help="Of its token, in one-row forwards.")
     ] = 0.12
-    corpus: Annotated[
-        Path | None,
-        typer.Option("--corpus", metavar="DIR", help="Index folder for the corpus drafter."),
-    ] = None
-    model: Annotated[
-        str | None,
-        typer.Option("--model", metavar="NAME", help="Whose vocabulary. \\[as recorded]"),
-    ] = None
     everything: Annotated[
         bool, typer.Option("--all", help="Also tasks that do not count for speed.")
     ] = False
